@@ -20,4 +20,18 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("podium-ltr")
-    return _load(name)
+    try:
+        return _load(name)
+    except AttributeError:
+        if name.startswith("_"):
+            raise
+        raise AttributeError(f"podium has no {name!r}{_near_name(name)}", name=name) from None
+
+
+def _near_name(name: str) -> str:
+    """Return the nearest public name as a question, whatever its capitals; empty if none is near."""
+    import difflib
+
+    by_plain = {public.lower(): public for public in __all__}
+    near = difflib.get_close_matches(name.lower().replace("_", ""), by_plain, 1)
+    return f"; did you mean podium.{by_plain[near[0]]}?" if near else ""

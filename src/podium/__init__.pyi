@@ -121,6 +121,7 @@ from .rankers import (
     TopkListMLE as TopkListMLE,
     TopMargin as TopMargin,
     TopSlack as TopSlack,
+    explain as explain,
     tune as tune,
 )
 from .registry import (

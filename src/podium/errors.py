@@ -302,6 +302,10 @@ class NotConvergedWarning(UserWarning):
     """A ranker stopped before its optimiser converged; it has ``converged_ = False``."""
 
 
+class RankerFailedWarning(UserWarning):
+    """A ranker of a comparison failed in some folds; the others were compared."""
+
+
 class SlowWarning(UserWarning):
     """A setting is slow; another one would be faster."""
 
@@ -320,6 +324,10 @@ class PluginWarning(UserWarning):
 
 class DuplicateDocumentWarning(UserWarning):
     """A query has a document twice: each row counts as a separate document."""
+
+
+class LargeLabelsWarning(UserWarning):
+    """Labels are so large that NDCG and ERR count little but the best grade."""
 
 
 class LeftOutColumnsWarning(UserWarning):
@@ -350,7 +358,9 @@ def require(module: str, extra: str | None, purpose: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        install = package if extra is None else f"'podium-ltr[{extra}]'"
+        install = package
+        if extra is not None:
+            install = f"'podium-ltr[{extra}]' (in podium's own folder: pip install '.[{extra}]')"
         raise MissingExtraError(
             f"{purpose} needs {package}, which is not installed; install it with: pip install {install}"
         ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from importlib.metadata import version
@@ -51,9 +51,21 @@ def find_sources(paper: Paper, folder: Path_) -> tuple[AvailableSources, list[Mi
         there = there[:1]
     missing = missing_data(sources, paths)
     if not there:
-        expected = "; or ".join(data.needs for data in missing)
-        raise DataError(f"expected data for {paper.name} in {folder}, got none of: {expected}")
+        raise _no_data(paper, folder, sources)
     return there, missing
+
+
+def _no_data(paper: Paper, folder: Path_, sources: Sequence[PaperSource]) -> DataError:
+    """Return the error for a folder without data that a paper can use; each layout stands once."""
+    names: dict[str, list[str]] = {}
+    for source in sources:
+        layout = DATA_SETS[source.needs[0]].layout
+        names.setdefault(layout, []).append(" and ".join(source.needs))
+    listed = "; or ".join(f"{' or '.join(sets)} {layout}" for layout, sets in names.items())
+    return DataError(
+        f"expected data for {paper.name} in {folder}, got none; put one of these there (docs/reproduce.md "
+        f"says how): {listed}"
+    )
 
 
 def read_sources(sources: AvailableSources) -> dict[str, Any]:

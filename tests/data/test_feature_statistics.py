@@ -17,6 +17,7 @@ from podium.data.feature_statistics import (
     feature_statistics,
     scale_extremes,
 )
+from podium.errors import UnknownNameError
 
 N = MIN_LEAK_QUERIES
 QID = np.repeat(np.arange(N), 3)
@@ -85,3 +86,20 @@ def test_a_category_has_words_and_no_range():
     (feature,) = statistics(places, feature_names=["colour"], categories={"colour": category})
     assert (feature.name, feature.words, feature.flags) == ("colour", 3, ())
     assert math.isnan(feature.max)
+
+
+def test_a_description_has_a_line_per_feature_and_one_by_name():
+    X = np.column_stack([np.arange(15.0), np.full(15, 5.0)])
+    X[3, 0] = np.nan
+    data = RankingData.from_arrays(X, Y, qid=QID, feature_names=["price", "shop"], missing="nan")
+    description = data.describe()
+    assert repr(description).splitlines() == [
+        repr(data),
+        "feature  missing  min  median  max  note",
+        f"price          1    0  {(7 + 8) / 2:>6}   14",
+        "shop           0    5       5    5  constant",
+    ]
+    assert (len(description), description["price"].missing) == (2, 1)
+    assert "<td>constant</td>" in description._repr_html_()
+    with pytest.raises(UnknownNameError, match="unknown feature 'prise'; did you mean price"):
+        description["prise"]

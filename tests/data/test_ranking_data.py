@@ -17,6 +17,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import podium
 from podium import data as room
 from podium import errors, evaluate
 from podium.data import (
@@ -1315,3 +1316,22 @@ def test_a_row_slice_of_a_podium_parquet_table(tmp_path):
     pq.write_table(table.drop_columns(["f2"]), tmp_path / "odd.parquet")
     with pytest.raises(errors.CorruptFileError, match="f2"):
         room.read_parquet(tmp_path / "odd.parquet")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_yes_and_no_in_frames_are_numbers_as_in_files(tmp_path, backend):
+    text = "qid,label,stock,sale,f\n1,1,yes,TRUE,2\n1,0,No,false,1\n2,1,yes,,4\n2,0,no,true,3\n"
+    (tmp_path / "d.csv").write_text(text)
+    from_file = podium.read_table(tmp_path / "d.csv", missing="nan")
+    columns = {"stock": ["yes", "No", "yes", "no"], "sale": ["TRUE", "false", None, "true"]}
+    frame = make_native(
+        backend, {"qid": [1, 1, 2, 2], "label": [1, 0, 1, 0], **columns, "f": [2, 1, 4, 3]}
+    )
+    data = podium.RankingData.from_frame(frame, missing="nan")
+    np.testing.assert_array_equal(data.X, from_file.X)
+    model = podium.Prepared(podium.RankSVM(), impute="median").fit(from_file)
+    np.testing.assert_array_equal(model.predict(frame), model.predict(from_file))
+
+
+def make_native(backend, columns):
+    return pd.DataFrame(columns) if backend == "pandas" else pl.DataFrame(columns)

@@ -471,6 +471,8 @@ def test_ranklib_files_that_would_take_long(tmp_path):
         (f"## LambdaMART\n{stump('0.5ff')}", 6, "expected a number as threshold"),
         (f"## LambdaMART\n{stump(0.5, 'Infinity')}", 8, "finite number"),
         (f"## LambdaMART\n{stump(0.5)}<!-- never\nended", 17, "ends inside a comment"),
+        (f"## LambdaMART\n{stump(0.5)}".replace("right", "rihgt"), 10, 'expected pos="right", got'),
+        (f"## LambdaMART\n{stump(0.5)}".replace("left", "right"), 7, 'expected pos="left", got'),
         ("## AdaRank\n1:0.5\t2:0.25", 2, "expected feature:weight"),
         ("## AdaRank\n0:1 1:0.5", 2, "features from 1 on in others"),
         ("## Linear Regression\n1:0.5", 2, "a constant .* once"),

@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 import podium
 from podium.data import Fold, RankingData, kfold, make_synthetic, split, write_letor
-from podium.errors import DataError, PodiumError, UnknownNameError, UsageError
+from podium.errors import DataError, PodiumError, RankerFailedWarning, UnknownNameError, UsageError
 from podium.experiments import fold_results as cells_module
 from podium.experiments.compare import ComparisonProgress, compare
 from podium.experiments.contestants import read_contestants
@@ -42,7 +42,7 @@ GRIDS = {"ranksvm": {"C": (1e-4, 1e-2, 1.0)}}
 
 
 def small(rankers=("regression", "ranksvm"), data=DATA, **options):
-    options = {"folds": 3, "tune": False, **options}
+    options = {"folds": 3, "tune": False, "failures": "report", **options}
     return compare(data, rankers, METRICS, **options)
 
 
@@ -804,3 +804,14 @@ def test_a_model_from_elsewhere_is_measured_as_it_is(tmp_path):
     np.testing.assert_allclose(found, known)
     other = ImportedRanker.from_model(Linear(trained.model_.weights + 1), "elsewhere")
     assert plain_value(other) != plain_value(fixed)
+
+
+def test_failures_are_a_warning_and_an_error_if_nothing_is_left():
+    with pytest.warns(
+        RankerFailedWarning, match="bad failed in all 3 folds: .*its values are missing"
+    ):
+        small({"good": "regression", "bad": RankSVM(C=-1)}, failures="raise")
+    with pytest.raises(
+        DataError, match="every ranker failed in every fold: bad failed in all 3 folds"
+    ):
+        small({"bad": RankSVM(C=-1)}, failures="raise")

@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ import podium
 from podium.data import Fold, RankingData, kfold, make_synthetic
 from podium.errors import MissingExtraError
 from podium.experiments import svg_drawings
-from podium.experiments.compare import compare
 from podium.experiments.html_report import compare_rivals
 from podium.experiments.report_pictures import front_rankers
 from podium.experiments.report_tables import PAPER_NAMES
@@ -24,6 +24,7 @@ from podium.rankers import LambdaMART, RankSVM
 from podium.registry import RANKERS
 from tests.support.screens import check_screen
 
+compare = partial(podium.compare, failures="report")
 HOSTILE = "<script>alert('$x$')</script>"
 
 

@@ -44,7 +44,7 @@ def test_public_names_are_pinned():
         "PostRanking", "Prepared", "Qrels", "RANKERS", "RPCMTL", "RULES", "RankBoost", "RankNet", "RankSVM",
         "RankingData", "Regression", "Report", "Run", "SVMMAP", "Together", "TopK", "TopMargin",
         "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation", "compare",
-        "data", "ensemble", "errors", "evaluate", "exchange", "experiments", "export_model",
+        "data", "ensemble", "errors", "evaluate", "exchange", "experiments", "explain", "export_model",
         "features", "feedback", "import_model", "kernels", "labelling", "load", "losses",
         "make_opposed", "make_synthetic", "metrics", "multitask", "open_collection",
         "optim", "partition", "postrank",
@@ -58,8 +58,18 @@ def test_public_names_are_pinned():
 
 
 def test_an_unknown_public_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="attribute nothing"):
+    with pytest.raises(AttributeError, match=r"podium has no 'nothing'$"):
         _ = podium.nothing
+    for name, near in (
+        ("Listnet", "ListNet"),
+        ("evalute", "evaluate"),
+        ("LambdaMart", "LambdaMART"),
+    ):
+        with pytest.raises(
+            AttributeError, match=f"podium has no '{name}'; did you mean podium.{near}?"
+        ):
+            getattr(podium, name)
+    assert not hasattr(podium, "__wrapped__")
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,7 @@ def test_exports_that_cannot_be(store, tmp_path, what, form, options, error, tol
 
 
 def test_features_that_do_not_fit(store, features, tmp_path):
-    with pytest.raises(UsageError, match="features are only for"):
+    with pytest.raises(UsageError, match="got labels in the format csv; use what='labels'"):
         export(store, tmp_path / "out", "labels", "csv", features=features)
     with pytest.raises(UnknownNameError, match="unjudged"):
         export(store, tmp_path / "out", "labels", "letor", features=features, unjudged="keep")

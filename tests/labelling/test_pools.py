@@ -480,3 +480,26 @@ def test_ids_have_the_names_that_data_gives_them(tmp_path):
     path.write_text("query_id,thing\nq1,x\n")
     with pytest.raises(DataError, match=r"'document' \(or document_id, .*product_id, .*sku, url\)"):
         read_pool(path)
+
+
+def test_fields_of_a_shop_are_shown_to_assessors(tmp_path):
+    path = tmp_path / "shop.csv"  # with semicolons, as some programs write
+    path.write_text(
+        "search_id;query;sku;title;Price;brand\n1;hat;a;Red hat;9,5;\n1;hat;b;Blue hat;8;Acme\n"
+    )
+    pool = read_pool(path, visible=["price", "brand"])
+    assert [d.content for d in pool["1"].documents] == ["Price: 9,5", "Price: 8\nbrand: Acme"]
+    assert pool.ignored == ()
+    assert read_pool(path).ignored == ("Price", "brand")
+    with pytest.raises(
+        MalformedLineError, match=r"shop.csv:2: .*unknown field 'prise'; did you mean Price"
+    ):
+        read_pool(path, visible=["prise"])
+    path = tmp_path / "shop.jsonl"
+    path.write_text('{"query": "q", "documents": [{"id": "a", "text": "Warm.", "price": 3}]}\n')
+    assert read_pool(path, visible=["price"])["q"].documents[0].content == "Warm.\n\nprice: 3"
+    path.write_text('{"query": "q", "documents": [{"id": "a", "html": "<p>x", "price": 3}]}\n')
+    with pytest.raises(
+        MalformedLineError, match="expected text to show fields below, got html of 'a'"
+    ):
+        read_pool(path, visible=["price"])

@@ -323,7 +323,7 @@ def test_a_data_set_of_another_name_will_do_where_grades_are_all_it_takes(letor,
     assert [one["name"] for one in told["data"]] == ["our -shop-"]
     assert "| our -shop- | 24 |" in (tmp_path / "out" / "rankopt.md").read_text()
     result = run("reproduce", "cfbrs", "--data", own, "--out", tmp_path / "none", code=1)
-    assert "got none of" in flat(result.output)
+    assert "got none; put one of these there" in flat(result.output)
     assert not (tmp_path / "none").exists()
 
 
@@ -419,6 +419,7 @@ def test_a_folder_without_data_is_answered_with_what_is_needed(tmp_path, name):
     text = flat(result.output)
     assert f"expected data for {name} in" in text
     assert all(data in text for source in PAPERS[name].sources for data in source.needs)
+    assert text.count("Fold1 ... Fold5") <= 3  # each layout once, not once per data set
     assert not (tmp_path / "o").exists()
 
 

@@ -461,10 +461,15 @@ def test_no_pin_is_the_reason_for_its_documents_move_away_from_it(seed):
 @pytest.mark.parametrize(
     ("stock", "says"),
     [
-        (["0", "0", "7"], "; stock is text in 3 documents, and the rule compares it with a number"),
         (
-            ["0", None, None],
-            "; stock is text in 1 document, and the rule compares it with a number",
+            ["0", "0", "7"],
+            "; stock is text in 3 documents, and the rule compares it with a number; "
+            'write stock == "0" (its texts are "0", "7")',
+        ),
+        (
+            ["no", None, None],
+            "; stock is text in 1 document, and the rule compares it with a number; "
+            'write stock == "no" (its texts are "no")',
         ),
         (["0", 3, 4], ""),
         ([2, 3, 4], ""),

@@ -35,7 +35,9 @@ def test_rules_for_ten_thousand_queries_take_seconds():
     found = examine_rules(rules, run)
     assert time.process_time() - started < 30
     assert [one.message for one in found] == [
-        f"never acts: no query is 'other {at}'" for at in range(10_000)
+        f"never acts: no query is 'other {at}', compared with ids such as 'q5', because the texts of "
+        "queries are not known"
+        for at in range(10_000)
     ]
     odd = [
         *rules,
@@ -157,8 +159,13 @@ def test_strangers_have_near_names():
         ('price in ["cheap"]',
          'price is a number in 2 documents, and the rule compares it with the text "cheap"'),
         ("size == true", "size is text in 1 document, and the rule compares it with true or false; "
-         'write size == "true"'),
-        ("brand == 3", "brand is text in 2 documents, and the rule compares it with a number"),
+         'its texts are "S"; write one of them, in double quotes'),
+        ("brand == 3", "brand is text in 2 documents, and the rule compares it with a number; "
+         'its texts are "Acme", "Bolt"; write one of them, in double quotes'),
+        ("sale == false", "sale is text in 2 documents, and the rule compares it with true or false; "
+         'write sale == "No" (its texts are "yes", "No")'),
+        ("sale == 1", "sale is text in 2 documents, and the rule compares it with a number; "
+         'write sale == "yes" (its texts are "yes", "No")'),
         ("in_stock == 1", None),
         ('price in ["20", 20]', None),
         ('tags == "x"', None),
@@ -178,6 +185,7 @@ def test_fields_of_another_type_are_warnings_that_say_what_to_write(condition, m
     fields = {
         "a": {
             "brand": "Acme",
+            "sale": "yes",
             "price": 2.5,
             "in_stock": True,
             "size": "S",
@@ -186,7 +194,7 @@ def test_fields_of_another_type_are_warnings_that_say_what_to_write(condition, m
             "cost": 295.59,
             "width": "wide",
         },
-        "b": {"brand": "Bolt", "price": 30, "in_stock": False, "tags": [2], "mixed": "x",
+        "b": {"brand": "Bolt", "sale": "No", "price": 30, "in_stock": False, "tags": [2], "mixed": "x",
               "cost": "1,788.30", "width": "12,5"},
     }  # fmt: skip
     findings = examine_rules([Hide(Where(condition), hard=True)], fields=fields)

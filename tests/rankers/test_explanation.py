@@ -3,9 +3,18 @@
 import numpy as np
 import pytest
 
+import podium
 from podium.data import RankingData
 from podium.errors import UnknownNameError, UsageError
-from podium.rankers import MLP, ListNet, RankSVM, explain, feature_weights, permutation_importance
+from podium.rankers import (
+    MLP,
+    ListNet,
+    RankSVM,
+    explain,
+    feature_importance,
+    feature_weights,
+    permutation_importance,
+)
 from tests.support.small_rankers import BY_QUERY, NAMES, cheap, small
 
 DATA = small(15, seed=2)
@@ -89,3 +98,18 @@ def test_what_cannot_be_explained():
         permutation_importance(net, DATA, repeats=0)
     with pytest.raises(UnknownNameError, match="unknown query 'q99'"):
         RankSVM().fit(DATA).explain(DATA, "q99")
+
+
+def test_podium_explain_names_the_features_or_explains_a_query(one_matters):
+    ranker = RankSVM().fit(one_matters)
+    assert podium.explain(ranker) == feature_weights(ranker)
+    trees = podium.LambdaMART(trees=3).fit(one_matters)
+    assert podium.explain(trees) == feature_importance(trees)
+    query = one_matters.qids[2]
+    why, method = podium.explain(ranker, one_matters, query), ranker.explain(one_matters, query)
+    np.testing.assert_array_equal(why.contributions, method.contributions)
+    for arguments in ((one_matters,), (None, query)):
+        with pytest.raises(UsageError, match="expected data and a query, or a ranker alone, got"):
+            podium.explain(ranker, *arguments)
+    with pytest.raises(UsageError, match="permutation_importance measures it on data"):
+        podium.explain(ListNet(scorer=MLP(hidden=(2,), epochs=1)).fit(one_matters))

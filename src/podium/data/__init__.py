@@ -7,9 +7,11 @@ from podium.data.collections.partition import partition
 from podium.data.columns import Columns, read_columns, write_columns
 from podium.data.concatenation import concatenate
 from podium.data.csv_writer import write_csv
+from podium.data.data_description import DataDescription
 from podium.data.document_records import read_fields
 from podium.data.duplicate_documents import keep_first_documents
 from podium.data.feature_matrix import MAX_DENSE_BYTES
+from podium.data.feature_statistics import FeatureStatistics
 from podium.data.file_formats import detect_format, read_data, read_judgments
 from podium.data.groups import Groups
 from podium.data.indexed_runs import IndexedRun
@@ -55,6 +57,8 @@ from podium.typing import Path_
 __all__ = [
     "Collection",
     "Columns",
+    "DataDescription",
+    "FeatureStatistics",
     "Fold",
     "Groups",
     "IndexedRun",

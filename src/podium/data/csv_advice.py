@@ -9,6 +9,11 @@ from podium.data.columns import Columns
 _LABEL_ADVICE = "every row needs a label: fill it in, or leave the row out"
 _QUOTE_ADVICE = "close the quote; a quote inside of a field is written twice"
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_DECIMAL_POINT = re.compile(r"[-+]?\d+\.\d+")
+_MIXED_MARKS = (
+    "this number has a decimal point, but {} says that all numbers have commas; write one mark in all "
+    "columns of the file"
+)
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}([,.' ])\d{3}(\1\d{3})*([.,]\d+)?")
 _CURRENCY = re.compile(r"[-+]?\s*[$€£¥₹]\s*[-+]?[\d.,]+|[-+]?[\d.,]+\s*([$€£¥₹]|[A-Z]{3})")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
@@ -89,6 +94,8 @@ def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
         return "", ""
     if kind == "malformed" and got.startswith('"'):
         return _QUOTE_ADVICE, _QUOTE_ADVICE
+    if columns.decimal == "," and _DECIMAL_POINT.fullmatch(got):
+        return _MIXED_MARKS.format("decimal=','"), _MIXED_MARKS.format("--decimal ,")
     if _DECIMAL_COMMA.fullmatch(got) or _THOUSANDS.fullmatch(got):
         return mark_advice(got, columns)
     if is_label:

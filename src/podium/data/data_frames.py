@@ -23,6 +23,8 @@ from podium.typing import Floats, Matrix
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS = get_args(Backend)
+TRUTH_NUMBERS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Words that count as numbers if a column has no others."""
 
 
 def read_frame(
@@ -43,7 +45,8 @@ def read_frame(
     path: str | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of ``RankingData.from_arrays`` for a table; see ``from_frame`` there."""
-    table = nw.from_native(frame, eager_only=True)
+    others = (label, query, doc, query_text, *doc_text, *(categories or {}))
+    table, _ = _with_truth_numbers(nw.from_native(frame, eager_only=True), others)
     if isinstance(features, str):
         raise UsageError(f"expected a list of feature columns, got the text {features!r}")
     if doc is None and features is None and "docid" in table.columns:
@@ -130,11 +133,12 @@ def encode_frame(
     table = nw.from_native(frame, eager_only=True, pass_through=True)
     if not isinstance(table, nw.DataFrame):
         return None
+    table, has_truths = _with_truth_numbers(table, declared or {})
     types = dict(table.schema)
     words = [c for c, t in types.items() if not (t.is_numeric() or t == nw.Boolean)]
     forms = dict(declared or {}) or {c: form for c in words if (form := type_form(types[c]))}
     undeclared = [c for c in words if c not in forms and not _spells_numbers(table[c])]
-    if not undeclared and not forms:
+    if not undeclared and not forms and not has_truths:
         return None
     if undeclared:
         raise DataError(
@@ -155,6 +159,36 @@ def encode_frame(
         _feature_matrix(table, table.columns, codes),
         {name: category for name, (category, _) in encoded.items()},
     )
+
+
+def _with_truth_numbers(table: Any, others: Iterable[str | None]) -> tuple[Any, bool]:
+    """Return a table in which columns of yes and no, or true and false, are 1 and 0, and whether it has any.
+
+    Files of tables are read so, too. `others` are columns that stay as they are.
+    """
+    columns = []
+    for name, kind in table.schema.items():
+        if name in others or not (kind == nw.String or kind == nw.Object):
+            continue
+        values = table[name].to_list()
+        texts = {value.strip().lower() for value in values if isinstance(value, str)}
+        if texts and texts <= {*TRUTH_NUMBERS} and all(map(_is_text_or_missing, values)):
+            numbers = [
+                TRUTH_NUMBERS[value.strip().lower()] if isinstance(value, str) else np.nan
+                for value in values
+            ]
+            columns.append(nw.new_series(name, numbers, nw.Float64, backend=table.implementation))
+    return table.with_columns(*columns) if columns else table, bool(columns)
+
+
+def with_truth_numbers(X: Any) -> Any:
+    """Return a frame whose columns of yes and no, or true and false, are 1 and 0; other inputs unchanged."""
+    table = nw.from_native(X, eager_only=True, pass_through=True)
+    return _with_truth_numbers(table, ())[0].to_native() if isinstance(table, nw.DataFrame) else X
+
+
+def _is_text_or_missing(value: object) -> bool:
+    return isinstance(value, str) or is_missing(value)
 
 
 def holds_words(frame: Any, categories: Mapping[str, Category]) -> bool:

@@ -17,6 +17,7 @@ from podium.data.concatenation import concatenate
 from podium.data.duplicate_documents import warn_of_duplicates
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.groups import Groups
+from podium.data.large_labels import warn_of_large_labels
 from podium.data.letor_header import PER_ROW_ENTRIES, header_fields, header_line, read_header
 from podium.data.packed_strings import Strings
 from podium.data.parallel import map_in_parallel, thread_count
@@ -119,6 +120,7 @@ def read_letor(
             blocks.append(block)
     data = _assemble(blocks, width, missing, header)
     warn_of_duplicates(data, files[0] if len(files) == 1 else None)
+    warn_of_large_labels(data.y, data.topk)
     return data
 
 

@@ -13,10 +13,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium.data.argument_checks import to_array, to_labels
 from podium.data.categories import Category
+from podium.data.data_description import DataDescription
 from podium.data.data_frames import Backend, make_frame, read_frame
 from podium.data.feature_matrix import MAX_DENSE_BYTES, to_dense
+from podium.data.feature_statistics import feature_statistics
 from podium.data.groups import Groups
 from podium.data.label_figures import draw_calibration, draw_category, draw_feature, draw_labels
+from podium.data.large_labels import warn_of_large_labels
 from podium.data.packed_strings import Strings
 from podium.data.parquet_writer import write_parquet
 from podium.data.query_ids import encode_queries, pack_texts, texts_per_query, values_per_query
@@ -127,6 +130,7 @@ class RankingData(RankingColumns):
                 raise LengthMismatchError(
                     f"expected {len(X)} {what}, one for each row of X, got {values.shape}"
                 )
+        warn_of_large_labels(y, topk)
         groups, rows = Groups.from_codes(codes, len(qids))
         order = slice(None) if rows is None else rows
         first = np.arange(len(codes))[order][groups.offsets[:-1]]
@@ -332,6 +336,19 @@ class RankingData(RankingColumns):
         names = [f.name for f in fields(RankingData) if f.name not in changes]
         values = {name: getattr(self, name) for name in names} | changes
         return RankingData(**values) if "X" in changes else RankingData.of_checked_features(values)
+
+    def describe(self) -> DataDescription:
+        """Return the range, the missing values and the oddities of each feature.
+
+        Examples
+        --------
+        >>> RankingData.from_arrays([[1, 5], [2, 5], [4, 5]], [0, 1, 0], qid=[1, 1, 1]).describe()
+        RankingData(1 query, 3 documents, 2 features, labels 0..1)
+        feature  missing  min  median  max  note
+        f1             0    1       2    4
+        f2             0    5       5    5  constant
+        """
+        return DataDescription(repr(self), feature_statistics(self))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the number of documents with each label; return the axes."""

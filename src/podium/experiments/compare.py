@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -13,7 +14,7 @@ from joblib import delayed
 
 from podium import kernels
 from podium.data import Fold, check_seed
-from podium.errors import UnknownNameError, UsageError
+from podium.errors import DataError, RankerFailedWarning, UnknownNameError, UsageError
 from podium.experiments.checkpoints import CheckpointStore, fingerprint
 from podium.experiments.compared_metrics import DEFAULT_METRICS, curve_metric, read_metrics
 from podium.experiments.comparison_result import DataFacts
@@ -24,6 +25,7 @@ from podium.experiments.folds import make_folds
 from podium.experiments.hard_queries import find_hard_queries
 from podium.experiments.parallel_tasks import KILLED_MESSAGE, run_tasks
 from podium.experiments.report import Report
+from podium.experiments.report_tables import failures as list_failures
 from podium.experiments.summary import FoldFacts, summarise
 from podium.experiments.text_escapes import escape_text
 from podium.metrics import Metric, mean_over_queries
@@ -64,11 +66,12 @@ def compare(
     out: Path_ | None = None,
     progress: Callable[[ComparisonProgress], object] | None = None,
     name: str | None = None,
+    failures: Literal["raise", "report"] = "raise",
 ) -> Report:
     """Train rankers on the folds of a data set and compare them on the test queries.
 
     In each fold, the first metric on the validation queries chooses settings; test queries never
-    choose anything. If a ranker fails in a fold, the report says so and the others continue.
+    choose anything. If a ranker fails in a fold, the others continue; the report and a warning say so.
 
     Parameters
     ----------
@@ -102,6 +105,9 @@ def compare(
         Called with a `ComparisonProgress` when a cell begins and when it is done.
     name
         The name of the data in the report.
+    failures
+        "raise": a `RankerFailedWarning` for each ranker that fails, and an error if all fail in all folds.
+        "report": failures stand only in the report.
 
     Examples
     --------
@@ -125,7 +131,7 @@ def compare(
     timed = run.run_cells(n_jobs)
     cells = tuple(result.cell for result in timed)
     fold_facts, metric_names = _fold_facts(parts), tuple(measures)
-    return Report(
+    report = Report(
         data=DataFacts.of(parts, escape_text(_data_name(data) if name is None else name)),
         metrics=metric_names,
         measured={name: str(metric) for name, metric in measures.items()},
@@ -142,6 +148,18 @@ def compare(
         hardest=find_hard_queries(cells, parts, metric_names[0]),
         times=tuple(result.seconds for result in timed),
     )
+    if failures == "raise":
+        _tell_failures(report)
+    return report
+
+
+def _tell_failures(report: Report) -> None:
+    """Warn of each ranker that failed; raise if all did in all folds."""
+    lines = list_failures(report)
+    if lines and len(report.failed) == len(report.cells):
+        raise DataError(f"every ranker failed in every fold: {'; '.join(lines)}")
+    for line in lines:
+        warnings.warn(f"{line}; its values are missing", RankerFailedWarning, stacklevel=3)
 
 
 def _check_options(labels: Sequence[str], baseline: str, n_jobs: int, correction: str) -> None:

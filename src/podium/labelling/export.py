@@ -170,7 +170,13 @@ def _check_arguments(
         raise UsageError("LETOR rows need features; add ranking data with document ids as features")
     joins = format in ("letor", "parquet") and merge is not None and what not in _TABLES
     if features is not None and not joins:
-        raise UsageError("features are only for merged labels in the formats letor and parquet")
+        got = "assessors kept apart" if merge is None else f"{what} in the format {format}"
+        raise UsageError(
+            f"expected merged labels in the formats letor or parquet with features, got {got}"
+        ).advise(
+            python="use what='labels', merge='majority' and format='letor'",
+            command_line="use --what labels --merge majority and a file that ends in .txt or .parquet",
+        )
 
 
 def _truth(

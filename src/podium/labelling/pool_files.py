@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -30,10 +31,12 @@ from podium.labelling.pools import Pool, PoolDocument, PoolQuery, first_repeated
 from podium.typing import Path_
 
 Record = Mapping[str, Any]
+COMMAS = ",;|\t"
+"""Marks between the fields of CSV files; some programs write semicolons."""
 Read = TypeVar("Read")
 
 
-def read_pool(path: Path_) -> Pool:
+def read_pool(path: Path_, *, visible: Sequence[str] = ()) -> Pool:
     """Read a pool from JSONL (``.jsonl``, ``.ndjson``), CSV or TSV, compressed or not, Parquet or Arrow.
 
     A line of JSONL is a query, ``{"query": id, "text": ..., "description": ..., "documents": [{"id": ...,
@@ -43,6 +46,13 @@ def read_pool(path: Path_) -> Pool:
     query's id, beside which ``query`` is its text; ``doc_id``, ``docid`` and ``docno``; ``body`` and
     ``content``): see docs/judging.md. Two names with different values are an error. `Pool.ignored` lists
     unknown fields.
+
+    Parameters
+    ----------
+    path
+        The file.
+    visible
+        Other fields that assessors see below the text of a document, such as price and brand.
 
     Examples
     --------
@@ -60,7 +70,7 @@ def read_pool(path: Path_) -> Pool:
     def rows() -> Iterator[tuple[PoolQuery, PoolDocument]]:
         first: dict[tuple[str, str], int] = {}
         for line, record in read_records(name):
-            pairs, unread = _read_at(_pool_rows, record, name, line)
+            pairs, unread = _read_at(partial(_pool_rows, visible=visible), record, name, line)
             ignored.update(dict.fromkeys(unread))
             for query, document in pairs:
                 before = first.setdefault((query.id, document.id), line)
@@ -85,7 +95,12 @@ def read_pool(path: Path_) -> Pool:
 
 
 def read_trec_pool(
-    run: Path_, documents: Path_, queries: Path_ | None = None, *, depth: int | None = None
+    run: Path_,
+    documents: Path_,
+    queries: Path_ | None = None,
+    *,
+    depth: int | None = None,
+    visible: Sequence[str] = (),
 ) -> Pool:
     """Read a pool from a TREC run: the documents of each query with their scores, best first.
 
@@ -102,6 +117,8 @@ def read_trec_pool(
         query is its id.
     depth
         The number of documents per query; None for all.
+    visible
+        Other fields that assessors see below the text of a document, such as price and brand.
     """
     if depth is not None and depth < 1:
         raise UsageError(f"expected a depth of 1 or more, got {depth}")
@@ -113,7 +130,7 @@ def read_trec_pool(
         best_of[qid] = [(ranked.docids[row], float(ranked.values[row])) for row in best]
     ignored: dict[str, None] = {}
     names = {doc for docs in best_of.values() for doc, _ in docs}
-    by_id = _read_by_id(documents, names, ignored)
+    by_id = _read_by_id(documents, names, ignored, visible)
     texts = {} if queries is None else _read_queries(queries, ignored)
     for qid, docs in best_of.items():
         for doc, _ in docs:
@@ -156,7 +173,7 @@ def read_records(path: str) -> Iterator[tuple[int, Record]]:
     if ending in (".jsonl", ".ndjson", ".json"):
         return read_json_lines(path)
     if ending in (".csv", ".tsv"):
-        return _table_records(path, "," if ending == ".csv" else "\t")
+        return _table_records(path, _guess_comma(path) if ending == ".csv" else "\t")
     raise UsageError(
         "expected a file name that ends in .jsonl, .csv, .tsv (optionally with "
         f"{', '.join(COMPRESSIONS)}), .parquet or .arrow, got {path}"
@@ -182,6 +199,12 @@ def _split(text: bytes) -> Iterable[bytes]:
     pieces = text.split(b"\n")
     last = pieces.pop()
     return [piece + b"\n" for piece in pieces] + ([last] if last else [])
+
+
+def _guess_comma(path: str) -> str:
+    """Return what is between the fields of a CSV file: the mark that its first line has most often."""
+    first_line = next(text_lines(path), "")
+    return max(COMMAS, key=first_line.count)
 
 
 def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
@@ -232,9 +255,11 @@ def table_rows(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         begin = rows.line_num + 1
 
 
-def _pool_rows(record: Record) -> tuple[list[tuple[PoolQuery, PoolDocument]], list[str]]:
+def _pool_rows(
+    record: Record, visible: Sequence[str] = ()
+) -> tuple[list[tuple[PoolQuery, PoolDocument]], list[str]]:
     """Return the documents of a record, each with its query, and the names of unknown fields."""
-    fields = RecordFields(record)
+    fields = RecordFields(record, visible)
     if "documents" not in fields:
         row = read_flat(fields)
         return [row], fields.unread
@@ -243,13 +268,15 @@ def _pool_rows(record: Record) -> tuple[list[tuple[PoolQuery, PoolDocument]], li
     return [(query, document) for document in query.documents], unread
 
 
-def _read_by_id(path: Path_, ids: set[str], ignored: dict[str, None]) -> dict[str, PoolDocument]:
+def _read_by_id(
+    path: Path_, ids: set[str], ignored: dict[str, None], visible: Sequence[str]
+) -> dict[str, PoolDocument]:
     """Return the documents of a file that have these ids."""
     name = os.fspath(path)
     by_id: dict[str, PoolDocument] = {}
 
     def read(record: Record) -> PoolDocument | None:
-        fields = RecordFields(record)
+        fields = RecordFields(record, visible)
         doc = document_id(fields)
         if doc not in ids:
             return None

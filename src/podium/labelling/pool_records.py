@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from podium.data.number_parsing import decimal_of
-from podium.errors import DataError
+from podium.errors import DataError, UnknownNameError
 from podium.labelling.pools import ContentKind, PoolDocument, PoolQuery
 
 QUERY_ID = ("query_id", "qid", "queryid", "search_id")
@@ -47,7 +47,8 @@ class RecordFields:
     ('7', ['url'])
     """
 
-    def __init__(self, record: Mapping[str, Any]) -> None:
+    def __init__(self, record: Mapping[str, Any], visible: Sequence[str] = ()) -> None:
+        self._visible = tuple(visible)
         self._written_names = {plain_name(name): name for name in record}
         self._values = {plain_name(name): value for name, value in record.items()}
         self._read_names: set[str] = set()
@@ -74,6 +75,23 @@ class RecordFields:
     def text(self, *names: str) -> str:
         """Return a text, or "" if there is none."""
         return self._read_one(names, _text) or ""
+
+    def visible_lines(self) -> list[str]:
+        """Return a line for each visible field, as in "price: 9.50", if it has a value."""
+        lines = []
+        for name in self._visible:
+            key = plain_name(name)
+            if key not in self._values:
+                raise UnknownNameError("field", name, [*self._written_names.values()])
+            self._read_names.add(key)
+            value = self._values[key]
+            if value is not None and value != "":
+                lines.append(f"{self._written_names[key]}: {value}")
+        return lines
+
+    def of_document(self, entry: Mapping[str, Any]) -> RecordFields:
+        """Return the fields of a document within this record; the same ones are visible."""
+        return RecordFields(entry, self._visible)
 
     def value(self, name: str) -> Any:
         """Return the value of a field unchanged."""
@@ -125,7 +143,7 @@ def read_nested(fields: RecordFields) -> tuple[PoolQuery, list[RecordFields]]:
     for at, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict):
             raise DataError(f"expected an object as document {at}, got {entry!r:.60}")
-    document_fields = [RecordFields(entry) for entry in entries]
+    document_fields = [fields.of_document(entry) for entry in entries]
     documents = tuple(read_document(own, document_id(own)) for own in document_fields)
     return PoolQuery(query, text, fields.text(*DESCRIPTION), documents), document_fields
 
@@ -157,14 +175,22 @@ def _no_id(names: tuple[str, ...]) -> DataError:
 
 
 def read_document(fields: RecordFields, id: str) -> PoolDocument:  # noqa: A002 - the field's name
-    """Return a document from its fields; at most one of text, html and image may be set."""
+    """Return a document from its fields; at most one of text, html and image may be set.
+
+    Visible fields follow the text.
+    """
     contents = {kind: fields.text(*names) for kind, names in CONTENTS.items()}
     kinds = [kind for kind, content in contents.items() if content]
     if len(kinds) > 1:
         raise DataError(f"expected one of text, html, image for {id!r:.60}, got {', '.join(kinds)}")
     kind: ContentKind = kinds[0] if kinds else "text"
+    content = contents[kind]
+    if lines := fields.visible_lines():
+        if kind != "text":
+            raise DataError(f"expected text to show fields below, got {kind} of {id!r:.60}")
+        content = "\n\n".join(filter(None, [content, "\n".join(lines)]))
     score = _score(fields.value("score"), id)
-    return PoolDocument(id, contents[kind], kind, fields.text(*TITLE), score)
+    return PoolDocument(id, content, kind, fields.text(*TITLE), score)
 
 
 def _query(fields: RecordFields, ids: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, str]:

@@ -203,7 +203,10 @@ class _BatchJob:
         progress: Callable[[int], object] | None = None,
     ) -> _BatchJob:
         """Return a job; raise for wrong rules."""
-        index = RuleIndex(check_rules(rules), check_day(today), every=settings.missing == "error")
+        index = RuleIndex(
+            check_rules(rules), check_day(today), every=settings.missing == "error",
+            has_texts=bool(queries),
+        )  # fmt: skip
         return cls(settings, index, queries, fields, explain, progress)
 
     def postrank(self, run: Run | RankingData | Lists, scores: ArrayLike | None) -> PostRankedRun:

@@ -15,6 +15,11 @@ from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.selectors import Where
 from podium.work_budget import check_time
 
+TRUE_WORDS, FALSE_WORDS = ("true", "yes", "1"), ("false", "no", "0")
+"""Words of documents that say true and false."""
+MAX_LISTED_WORDS = 4
+"""The most texts of a field that a note lists."""
+
 
 def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
     """Bind a rule to a list; with `Each` there is one bound rule for each value."""
@@ -43,6 +48,12 @@ class FieldTypes:
             self.counts[name] = Counter(type(value) for value in values if value is not None)
         return self.counts[name]
 
+    def words(self, name: str) -> list[str]:
+        """Return the different texts that documents have in a field, the first ones first."""
+        check_time()
+        values = (own.get(name) for own in self.fields)
+        return list(dict.fromkeys(value for value in values if isinstance(value, str)))
+
     def example_text(self, name: str) -> str:
         """Return a text that a document has in a field: the first that spells a number, else the first."""
         if name not in self.examples:
@@ -65,7 +76,7 @@ def type_notes(rule: Rule, types: FieldTypes) -> list[str]:
     notes: list[str] = []
     for name in sorted(constants):
         note = _mixed_note(name, constants[name], types, is_ordered=name in ordered)
-        notes.append(note or _type_note(name, constants[name], types.count(name)))
+        notes.append(note or _type_note(name, constants[name], types))
     return [note for note in notes if note]
 
 
@@ -94,8 +105,9 @@ def _mixed_note(name: str, constants: Sequence[Any], types: FieldTypes, *, is_or
     )
 
 
-def _type_note(name: str, constants: Sequence[Any], types: Counter[type]) -> str:
+def _type_note(name: str, constants: Sequence[Any], field_types: FieldTypes) -> str:
     """Return why none of these constants can equal a value of a field, and what to write; else empty."""
+    types = field_types.count(name)
     is_text, is_truth = set(types) == {str}, set(types) == {bool}
     if not types or not (is_text or set(types) <= {bool, int, float}):
         return ""
@@ -107,9 +119,8 @@ def _type_note(name: str, constants: Sequence[Any], types: Counter[type]) -> str
     documents = "1 document" if types.total() == 1 else f"{types.total():,} documents"
     if is_text:
         kind = "true or false" if all(isinstance(value, bool) for value in wrong) else "a number"
-        return f"{name} is text in {documents}, and the rule compares it with {kind}" + (
-            f'; write {name} == "{str(wrong[0]).lower()}"' if kind == "true or false" else ""
-        )
+        remedy = _remedy_for_text(name, wrong[0], field_types.words(name))
+        return f"{name} is text in {documents}, and the rule compares it with {kind}; {remedy}"
     type_name = "true or false" if is_truth else "a number"
     remedy = _unquoted(wrong[0], is_truth)
     return (
@@ -118,10 +129,21 @@ def _type_note(name: str, constants: Sequence[Any], types: Counter[type]) -> str
     )
 
 
+def _remedy_for_text(name: str, constant: Any, words: Sequence[str]) -> str:
+    """Return what to write instead of a number, true or false: the word of a document that says the same."""
+    same_meaning = TRUE_WORDS if constant else FALSE_WORDS
+    same = [word for word in words if word.strip().lower() in same_meaning]
+    listed = ", ".join(f'"{cut_text(word)}"' for word in words[:MAX_LISTED_WORDS])
+    more = ", ..." if len(words) > MAX_LISTED_WORDS else ""
+    if constant not in (0, 1) or not same:
+        return f"its texts are {listed}{more}; write one of them, in double quotes"
+    return f'write {name} == "{cut_text(same[0])}" (its texts are {listed}{more})'
+
+
 def _unquoted(text: str, is_truth: bool) -> str:
     """Return a constant as a rule has it without quotes; empty if text spells none."""
     word = text.strip().lower()
     if is_truth:
-        is_true, is_false = word in ("true", "yes", "1"), word in ("false", "no", "0")
+        is_true, is_false = word in TRUE_WORDS, word in FALSE_WORDS
         return "true" if is_true else "false" if is_false else ""
     return "" if decimal_of(word) is None else word

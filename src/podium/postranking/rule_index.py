@@ -36,16 +36,23 @@ class RuleUsage:
         return self.lists - self.satisfied
 
 
+UNKNOWN_TEXTS = "because the texts of queries are not known"
+"""Why a rule for a query may never act."""
+
+
 @dataclass
 class RuleIndex:
     """Rules by query and document, so that a list is prepared only with the rules that can act on it.
 
-    With `every`, rules that name nothing in a list are candidates too.
+    With `every`, rules that name nothing in a list are candidates too. `has_texts` says whether the
+    texts of queries are known; otherwise rules for a query are compared with ids.
     """
 
     rules: tuple[Rule, ...]
     today: datetime.date
     every: bool = False
+    has_texts: bool = True
+    example_query: str = ""
     always: list[int] = field(default_factory=list)
     by_query: dict[str, list[int]] = field(default_factory=dict)
     by_doc: dict[Document, list[int]] = field(default_factory=dict)
@@ -66,6 +73,7 @@ class RuleIndex:
 
     def candidates(self, query: str, docs: Iterable[Document]) -> list[int]:
         """Return the numbers of the rules for a query that can name one of these documents."""
+        self.example_query = query
         numbers = {*self.always, *self.by_query.get(normalise_query(query), ())}
         if self.by_doc:
             for doc in docs:
@@ -119,7 +127,10 @@ class RuleIndex:
 
     def _reason_unused(self, rule: Rule) -> str:
         if rule.query is not None:
-            return f"no query is {rule.query!r}"
+            reason = f"no query is {rule.query!r}"
+            if self.has_texts or not self.example_query:
+                return reason
+            return f"{reason}, compared with ids such as {self.example_query!r}, {UNKNOWN_TEXTS}"
         if rule.pattern is not None:
             return f"no list of a query like {rule.pattern!r} has its documents"
         return "names nothing in any list"

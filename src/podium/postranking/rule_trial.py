@@ -107,7 +107,9 @@ class RuleTrial:
             for number, rule in enumerate(self.rules)
             if number not in wrong_rules and not (fields is None and selects_by_field(rule))
         ]
-        index = RuleIndex(tuple(self.rules[number] for number in usable), day)
+        index = RuleIndex(
+            tuple(self.rules[number] for number in usable), day, has_texts=bool(queries)
+        )
         for query_list in lists_of(run, None, queries, fields):
             candidates = index.candidates(query_list.text, query_list.listing.docs)
             with errors_naming(query_list.qid):

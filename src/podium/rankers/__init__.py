@@ -5,7 +5,7 @@ from podium.rankers.boosted.focused_boost import FocusedBoost
 from podium.rankers.boosted.rankboost import RankBoost
 from podium.rankers.catboost import CatBoostTrees
 from podium.rankers.coordinate_ascent import CoordinateAscent
-from podium.rankers.explanation import Explanation, explain
+from podium.rankers.explanation import Explanation
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.focused_net import FocusedNet
@@ -29,7 +29,7 @@ from podium.rankers.ordinal_fit import OrdinalFit, fit_ordinal
 from podium.rankers.prepared import Prepared
 from podium.rankers.prepared_model import PLAIN_MODELS, PreparedModel
 from podium.rankers.ranked_lists import RankedList
-from podium.rankers.ranker import Ranker
+from podium.rankers.ranker import Ranker, explain
 from podium.rankers.ranknet import RankNet
 from podium.rankers.ranksvm import RankSVM
 from podium.rankers.regression import Regression

@@ -86,7 +86,7 @@ class Explanation:
         return ax
 
 
-def explain(
+def explain_query(
     ranker: RankingEstimator, data: RankingData | Collection, query: str | int
 ) -> Explanation:
     """Return one query's list with the contribution of each feature to each score.
@@ -105,13 +105,13 @@ def explain(
     >>> from podium.data import make_synthetic
     >>> from podium.rankers import RankSVM
     >>> data = make_synthetic(n_queries=50, n_features=3, seed=0)
-    >>> explanation = explain(RankSVM().fit(data), data, "q7")
+    >>> explanation = explain_query(RankSVM().fit(data), data, "q7")
     >>> bool(np.allclose(explanation.contributions.sum(axis=1), explanation.scores))
     True
     """
     if isinstance(data, Collection):
         first, block = find_block(data, query)
-        own = explain(ranker, block, query)
+        own = explain_query(ranker, block, query)
         return replace(own, rows=own.rows + first)
     number = query_number(data, query)
     part = data.subset([number])

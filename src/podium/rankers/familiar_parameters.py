@@ -12,7 +12,7 @@ _DEPTH_WORDS = "max_depth depth tree_depth"
 _COUNTS = ("trees", "rounds", "max_iter", "max_rounds")
 _WORDS_BY_PARAMETERS = {
     _COUNTS: "n_estimators num_trees n_trees ntrees num_iterations n_iterations iterations "
-             "num_boost_round nrounds num_rounds n_rounds n_iter max_iterations max_iter epochs",
+             "num_boost_round nrounds num_rounds n_rounds rounds n_iter max_iterations max_iter epochs trees",
     ("leaves",): f"num_leaves max_leaves max_leaf_nodes n_leaves {_DEPTH_WORDS}",
     ("min_leaf",): "min_data_in_leaf min_child_samples min_samples_leaf min_child_weight",
     ("learning_rate", "shrinkage"): "learning_rate eta lr shrinkage step_size",

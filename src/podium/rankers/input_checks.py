@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -122,6 +123,8 @@ def as_data(
         raise UsageError(
             "expected labels y in addition to X, or a RankingData (for valid= also a tuple "
             f"(X, y, qid)), got {type(X).__name__} alone"
+            + "; podium.read_table and podium.read_letor read files"
+            * isinstance(X, str | Path)
         )
     if qid is None:
         raise UsageError(

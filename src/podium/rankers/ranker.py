@@ -7,11 +7,13 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from podium.data import Collection, RankingData
 from podium.errors import UsageError
 from podium.metrics import evaluate
-from podium.rankers.explanation import Explanation, explain
+from podium.rankers.explanation import Explanation, explain_query
+from podium.rankers.importance import feature_importance, feature_names_of, feature_weights
 from podium.rankers.model_files import save
 from podium.rankers.ranked_lists import RankedList, check_k, ranked_lists, stream_lists
 from podium.rankers.ranking_estimator import RankingEstimator
@@ -88,8 +90,51 @@ class Ranker(RankingEstimator):
 
     def explain(self, data: RankingData | Collection, query: str | int) -> Explanation:
         """Return one query's list with the contribution of each feature to each score."""
-        return explain(self, data, query)
+        return explain_query(self, data, query)
 
     def save(self, path: Path_) -> None:
         """Write the fitted ranker to a ``.podium`` file, all or nothing; see ``podium.load``."""
         save(self, path)
+
+
+@overload
+def explain(ranker: Ranker) -> dict[str, float]: ...
+@overload
+def explain(ranker: Ranker, data: RankingData, query: str | int) -> Explanation: ...
+
+
+def explain(
+    ranker: Ranker, data: RankingData | None = None, query: str | int | None = None
+) -> dict[str, float] | Explanation:
+    """Explain a ranker by the features it uses, or the list of one query.
+
+    Parameters
+    ----------
+    ranker
+        A fitted ranker. Alone, the answer has the weight of each feature, or how much the model
+        uses it, the strongest first (`feature_weights`, `feature_importance`).
+    data, query
+        Data, and the id of one of its queries, or its text: the answer of ``ranker.explain``.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> from podium.rankers import RankSVM
+    >>> data = make_synthetic(n_queries=50, n_features=3, seed=0)
+    >>> ranker = RankSVM().fit(data)
+    >>> list(explain(ranker))
+    ['f1', 'f3', 'f2']
+    >>> explain(ranker, data, "q7")
+    Explanation(query q7, 7 documents, 3 features)
+    """
+    if data is None and query is None:
+        check_is_fitted(ranker, "model_")
+        has_weights = ranker.model_.linear_weights(feature_names_of(ranker)) is not None
+        return feature_weights(ranker) if has_weights else feature_importance(ranker)
+    if data is None or query is None:
+        raise UsageError(
+            f"expected data and a query, or a ranker alone, got {'data' if query is None else 'a query'} "
+            "alone; as in explain(ranker, data, data.qids[0]). permutation_importance(ranker, data) says "
+            "which features a metric depends on"
+        )
+    return ranker.explain(data, query)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium.data import MAX_DENSE_BYTES, Collection, RankingData, shuffle
 from podium.data.argument_checks import to_array
+from podium.data.data_frames import with_truth_numbers
 from podium.data.feature_matrix import to_dense
 from podium.data.free_memory import read_all_rows
 from podium.data.ranking_columns import Missing
@@ -454,7 +455,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._check_missing(X)
             names, matrix = X.feature_names, None
         else:
-            X = self.training_columns(X)
+            X = with_truth_numbers(self.training_columns(X))
             names, matrix = (
                 column_names(X),
                 np.ascontiguousarray(to_dense(X, None, MAX_DENSE_BYTES)),

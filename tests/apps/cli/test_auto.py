@@ -1,6 +1,7 @@
 """``podium train auto``: a search on the command line."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -31,6 +32,7 @@ def test_auto_trains_explains_and_cleans_up(files):
     )  # fmt: skip
     assert "6 fits" in found.stdout
     assert "by nested validation" in found.stdout
+    assert re.search(r"members +│ [\d.]+ x \w+", found.stdout)
     assert "kept iteration" not in found.stdout
     assert sorted(path.name for path in files.iterdir()) == ["best.podium", "train.txt", "vali.txt"]
     model = podium.load("best.podium")

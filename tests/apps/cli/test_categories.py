@@ -76,6 +76,11 @@ def test_rank_takes_words_and_truth_values(shop, model):
             "documents[0].features.price: expected a number or null as feature 'price', "
             "got the text '9.5'",
         ),
+        (
+            {"fresh": "yes"},
+            "documents[0].features.fresh: expected a number or null as feature 'fresh', got the text "
+            "'yes'; yes and true in training data count as 1, no and false as 0: send 1 or 0",
+        ),
     ],
 )
 def test_rank_refuses_other_words(shop, model, change, message):

@@ -30,6 +30,7 @@ def shop(tmp_path, monkeypatch):
     ("ranker", "name", "suggestion"),
     [
         ("lambdamart", "n_estimators", "trees"),
+        ("lambdamart", "rounds", "trees"),
         ("lambdamart", "num_leaves", "leaves"),
         ("lambdamart", "max_depth", r"leaves \(a tree of depth d has at most 2\^d leaves\)"),
         ("lambdamart", "random_state", "seed"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import podium
-from podium.apps.cli.outputs.feature_table import MAX_ROWS
 from podium.data import RankingData
+from podium.data.data_description import MAX_LISTED_FEATURES
 from tests.support.cli import run
 
 QID = np.repeat(np.arange(6), 4)
@@ -49,16 +49,16 @@ def test_json_has_every_feature(leak):
 
 
 def test_many_features_are_cut_and_flagged_ones_stay(tmp_path):
-    n = MAX_ROWS + 5
+    n = MAX_LISTED_FEATURES + 5
     X = RNG.normal(size=(24, n))
     X[:, -1] = 7.0
     data = RankingData.from_arrays(X, Y, qid=QID)
     podium.write_letor(data, tmp_path / "wide.txt")
     out = run("data", "info", tmp_path / "wide.txt").stdout
-    assert f"... and {n - MAX_ROWS} more (--json lists all)" in out
+    assert f"... and {n - MAX_LISTED_FEATURES} more (--json lists all)" in out
     assert f"│ f{n} " in out
-    assert f"│ f{MAX_ROWS - 1} " in out
-    assert f"│ f{MAX_ROWS} " not in out
+    assert f"│ f{MAX_LISTED_FEATURES - 1} " in out
+    assert f"│ f{MAX_LISTED_FEATURES} " not in out
     table = json.loads(run("data", "info", tmp_path / "wide.txt", "--json").stdout)["feature_table"]
     assert len(table) == n
 

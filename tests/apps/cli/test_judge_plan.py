@@ -37,7 +37,7 @@ def test_ids_and_texts_of_a_csv_are_not_mixed_up(tmp_path):
     )
     path = tmp_path / "judgments.db"
     new = answer("judge", "import", path, "--pool", tmp_path / "pool.csv", "-a", "ann", "-k", 1)
-    assert new["notes"] == ["not read: url (fields that a pool has not)"]
+    assert new["notes"] == ["assessors do not see url; --show url shows fields"]
     with Store.open(path) as store:
         assert store.query_texts() == {"q1": "chess clock"}
         make_judgments(store)

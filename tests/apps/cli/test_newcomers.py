@@ -503,7 +503,7 @@ def rules_of(entry):
             "train listnet empty.csv -o x.podium",
             1,
             "empty.csv:2: column 'price': expected a number, got an empty field; "
-            "--impute median fills it in; with --missing nan it stays missing, which lambdamart takes",
+            "--impute median fills it in; lambdamart, catboost and auto take missing values as they are",
         ),
         (
             "train listnet words.csv --grades good=1 -o x.podium",
@@ -702,3 +702,61 @@ def test_missing_values_are_filled_in_by_an_option(write):
         in error_of(*command, code=1)
     )
     run(*command, "--impute", "median")
+
+
+# --- missing values
+
+
+def test_rankers_that_take_missing_values_need_no_option(write):
+    rows = [
+        f"{q},d{d},{d % 2},{d + q},{'' if d == 2 else q * d}" for q in range(6) for d in range(4)
+    ]
+    write("empty.csv", "\n".join(["qid,docid,label,price,clicks", *rows]) + "\n")
+    run("train", "lambdamart", "empty.csv", "--set", "min_leaf=1", "-o", "m.podium")
+    run("predict", "m.podium", "empty.csv", "-o", "m.run")
+    run("evaluate", "empty.csv", "m.run", "-m", "NDCG@2")
+    message = "clicks': expected a number, got an empty field"
+    assert message in run("train", "listnet", "empty.csv", "-o", "x.podium", code=1).stderr
+    wrong = ("train", "lambdamart", "empty.csv", "--missing", "error", "-o", "x.podium")
+    assert message in run(*wrong, code=1).stderr
+
+
+def test_scales_far_apart_are_noted_before_a_fit(write):
+    rows = [f"{q},d{d},{d % 2},{100 * d + q},{d / 1000}" for q in range(6) for d in range(4)]
+    write("far.csv", "\n".join(["qid,docid,label,price,ctr", *rows]) + "\n")
+    note = "price varies 100,000 times as much as ctr; --scale zscore helps listnet"
+    train = ("train", "listnet", "far.csv", "-o", "m.podium", "--force")
+    compare = (
+        "compare",
+        "far.csv",
+        "--rankers",
+        "listnet",
+        "--no-tune",
+        "--folds",
+        "3",
+        "--out",
+        "c",
+    )
+    assert note in flat(run(*train).stderr)
+    assert note in flat(run(*compare).stderr)
+    assert "varies" not in run(*train, "--scale", "zscore").stderr
+    trees = ("train", "lambdamart", "far.csv", "--set", "min_leaf=1", "-o", "t.podium")
+    assert "varies" not in run(*trees).stderr
+
+
+def test_a_decimal_point_where_commas_are_said_has_its_own_advice(write):
+    write("mixed.csv", "qid;label;price;rating\n1;0;9,5;2.7\n1;1;3,5;4.1\n")
+    error = error_of("train", "listnet", "mixed.csv", "--decimal", ",", "-o", "x.podium", code=1)
+    assert (
+        "mixed.csv:2: column 'rating': expected a number, got '2.7'; this number has a decimal point"
+        in error
+    )
+    assert "--categories" not in error
+
+
+def test_a_baseline_that_is_a_feature_has_its_option(write):
+    write("d.csv", "qid,docid,label,bm25\n1,a,0,2\n1,b,1,3\n")
+    error = error_of(
+        "compare", "d.csv", "--rankers", "listnet", "--baseline", "bm25", "--out", "c", code=2
+    )
+    assert "if it is a feature: --baseline-feature bm25" in error

@@ -219,7 +219,8 @@ def test_messages_name_the_ranker_that_learns():
 
 def test_a_report_of_failures_says_so():
     data = podium.make_synthetic(n_queries=9, n_features=2, seed=0)
-    report = podium.compare(data, [podium.RankSVM(C=-1)], "NDCG@10", folds=3, tune=False)
+    arguments = (data, [podium.RankSVM(C=-1)], "NDCG@10")
+    report = podium.compare(*arguments, folds=3, tune=False, failures="report")
     assert "every ranker failed: ranksvm failed in all 3 folds: expected C of ranksvm" in repr(
         report
     )
@@ -299,3 +300,8 @@ def test_a_served_rule_on_an_unknown_field_warns_that_it_does_nothing(write):
     settings = ServingSettings((), rules="r.yaml", docs="docs.csv")
     (warning,) = ServedFiles(settings).state.warnings
     assert "the rule does nothing: unknown field 'instock'; did you mean in_stock?" in warning
+
+
+def test_fit_of_a_file_names_the_functions_that_read_it():
+    with pytest.raises(podium.errors.UsageError, match=r"got str alone; podium\.read_table and"):
+        podium.ListNet().fit("shop.csv")

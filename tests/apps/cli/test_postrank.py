@@ -536,3 +536,26 @@ def test_documents_of_the_run_that_docs_lacks_are_warned_of(tmp_path, monkeypatc
     assert ruled.stderr == f"podium: warning: {warning}\n"
     Path("rules.yaml").write_text("version: 1\nrules:\n  - {rule: hide, docs: a, hard: true}\n")
     assert not run("postrank", "a.run", "--rules", "rules.yaml", *files).stderr
+
+
+def test_rules_for_a_query_need_the_texts_of_queries(folder):
+    (folder / "pin.yaml").write_text(
+        "version: 1\nrules:\n  - {rule: pin, docs: q2-d1, position: 1, query: query q2}\n"
+    )
+    reason = (
+        "no query is 'query q2', compared with ids such as 'q6', because the texts of queries are "
+    )
+    reason += "not known"
+    advice = "--queries FILE gives the text of each query"
+    for arguments in (
+        ("rules", "check", "pin.yaml", "--run", "a.run"),
+        ("postrank", "a.run", "--rules", "pin.yaml", "-o", "b.run"),
+    ):
+        shown = flat(run(*arguments).output)
+        assert f"never acts: {reason}; {advice}" in shown
+        assert reason not in flat(
+            run(*arguments, "--queries", "queries.tsv", *FORCE[arguments[0]]).output
+        )
+
+
+FORCE = {"rules": (), "postrank": ("--force",)}

@@ -75,7 +75,9 @@ def test_a_file_of_podium_says_that_values_are_missing(files, tmp_path):
         told = answer("train", "lambdamart", files / file, "-o", tmp_path / "m.podium",
                       "--set", "trees=3", "--json", "--force")  # fmt: skip
         assert told["documents"] == len(read_letor(files / "train.txt"))
-    result = run("predict", tmp_path / "m.podium", files / "foreign.txt", code=1)
+    result = run(
+        "predict", tmp_path / "m.podium", files / "foreign.txt", "--missing", "error", code=1
+    )
     assert "--missing nan" in result.stderr
 
 

@@ -241,7 +241,7 @@ MISTAKES = {
     "no query": (SHOP.replace("search_id", "session"), (*INFO, "FILE"), 2,
         ["FILE: ", "column for the query", "session", "--query-column COLUMN"]),
     "an empty field": (SHOP.replace("9.5", ""), ("train", "listnet", "FILE", "-o", "m.podium"), 1,
-        ["FILE:2: column 'price'", "an empty field", "--missing nan"]),
+        ["FILE:2: column 'price'", "an empty field", "--impute median fills it in; lambdamart"]),
     "an empty label": (SHOP.replace("a,2,", "a,,"), (*INFO, "FILE", "--missing", "error"), 1,
         ["FILE:2: column 'grade'", "an empty field", "fill it in"]),
     "an empty query id": (SHOP.replace("2,a", ",a"), (*INFO, "FILE"), 1,

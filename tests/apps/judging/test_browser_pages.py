@@ -73,6 +73,16 @@ def test_images_are_shown(browser, tmp_path):
         assert page.get_by_text("This document is empty.").is_visible()
 
 
+def test_a_document_may_be_a_title_alone(browser, tmp_path):
+    hats = {name: PoolDocument(name, title=f"Hat {name}") for name in ("d0", "d1")}
+    with (
+        closing(Site(tmp_path, jazz(tuple(hats), **hats))) as site,
+        judging(browser, site.start()) as page,
+    ):
+        assert page.locator("[data-title]", has_text="Hat d1").first.is_visible()
+        assert page.get_by_text("This document is empty.").count() == 0
+
+
 # The way in
 
 

@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from podium.apps.cli import app as podium
+from podium.apps.serving.checked_rules import read_served_rules
+from podium.apps.serving.samples import demo_samples
 from tests.support.cli import run, runner
 from tests.support.ranking_service import lines, post, rows, save, service
 
@@ -163,3 +165,16 @@ def test_files_that_cannot_be_read_are_one_line(tmp_path, command):
     assert len(result.stderr.splitlines()) == 1
     assert "nothing.podium" in run(command, tmp_path / "nothing.podium", code=1).stderr
     assert "name of letters" in run(command, "a b=c", code=2).stderr
+
+
+def test_each_hard_rule_that_does_nothing_has_a_line(tmp_path):
+    (tmp_path / "rules.yaml").write_text(
+        "version: 1\nrules:\n  - {rule: top-k, docs: gone, k: 1}\n  - {rule: top-k, docs: lost, k: 1}\n"
+        "  - {rule: hide, where: in_stok == 0, hard: true}\n"
+        "  - {rule: pin, docs: away, position: 1, hard: true}\n"
+    )
+    rules = read_served_rules(str(tmp_path / "rules.yaml"))
+    lines = rules.warnings({"a": {"in_stock": 1}}, demo_samples())
+    assert [line.partition(": ")[0] for line in lines[:3]] == [f"rules.yaml:{n}" for n in (5, 6, 3)]
+    assert "the rule does nothing" in lines[0]
+    assert lines[2].endswith("names unknown documents: 'gone'; `podium rules check` lists 1 more")

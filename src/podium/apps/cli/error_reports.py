@@ -16,6 +16,7 @@ from podium.apps.cli.usage_advice import near_file_advice
 from podium.errors import (
     BackendError,
     DuplicateDocumentWarning,
+    LargeLabelsWarning,
     MissingExtraError,
     NotConvergedWarning,
     NothingLearnedWarning,
@@ -39,7 +40,10 @@ def reports_errors(command: Callable[Arguments, Answer]) -> Callable[Arguments, 
     @functools.wraps(command)
     def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
         try:
-            return command(*args, **kwargs)
+            with warnings.catch_warnings():
+                # Commands that read data note large labels themselves, with options.
+                warnings.simplefilter("ignore", LargeLabelsWarning)
+                return command(*args, **kwargs)
         except KeyboardInterrupt:
             fail("interrupted", 130)
         except BrokenPipeError:

@@ -15,6 +15,9 @@ from podium.postranking.rule_check import locate_finding, uncovered_documents, u
 from podium.postranking.rule_index import field_names, selects_by_field
 from podium.postranking.rules.files import RuleFile, read_rule_file
 
+MAX_HARD_WARNINGS = 10
+"""The most hard rules with unknown fields or documents that have a line of their own."""
+
 
 class CheckedRules(NamedTuple):
     """The rules of a file, and the hard rules that clash, if one of them gives way."""
@@ -24,10 +27,15 @@ class CheckedRules(NamedTuple):
     name: str
 
     def warnings(self, fields: Catalogue | None, samples: Samples) -> tuple[str, ...]:
-        """Return a line on rules that conflict or name what --docs lacks, and on fields that no file has."""
-        unknown = [] if fields is None else unknown_findings(self.file.rules, fields)
+        """Return lines on hard rules that name what --docs lacks, on other findings, and on unseen fields."""
+        unknown = [] if fields is None else [*unknown_findings(self.file.rules, fields)]
         unseen = self._unseen_fields(samples) if fields is None else ()
-        lines = [self._first([*self.conflicts, *unknown]), self._first([*unseen])]
+        is_hard = [any(self.file.rules[n].hard for n in finding.rules) for finding in unknown]
+        hard = [finding for finding, hard in zip(unknown, is_hard, strict=True) if hard]
+        soft = [finding for finding, hard in zip(unknown, is_hard, strict=True) if not hard]
+        lines = [self._line(finding) for finding in hard[:MAX_HARD_WARNINGS]]
+        lines += [self._first([*self.conflicts, *hard[MAX_HARD_WARNINGS:], *soft])]
+        lines += [self._first([*unseen])]
         if fields is not None:
             lines.append(self._uncovered(fields, samples))
         return tuple(filter(None, lines))
@@ -36,10 +44,14 @@ class CheckedRules(NamedTuple):
         """Return one line on the first finding, and how many there are."""
         if not findings:
             return ""
-        line, message = locate_finding(findings[0], self.file)
         others = len(findings) - 1
-        more = f"; `podium rules check` lists {others} more" if others else ""
-        return f"{self.name}:{line}: {message}{more}"
+        return self._line(findings[0]) + f"; `podium rules check` lists {others} more" * (
+            others > 0
+        )
+
+    def _line(self, finding: Finding) -> str:
+        line, message = locate_finding(finding, self.file)
+        return f"{self.name}:{line}: {message}"
 
     def _unseen_fields(self, samples: Samples) -> Iterator[Finding]:
         """Yield rules on fields that no file has: they act only on requests that bring these fields."""

@@ -186,4 +186,8 @@ def _check_numbers(rows: Sequence[Sequence[Any]], names: Sequence[str], place_of
                     f"{place}: expected a number or null as feature {names[j]!r:.200}, got the text "
                     f"{value!r:.80}"
                 )
+                if value.strip().lower() in ("yes", "no", "true", "false"):
+                    message += (
+                        "; yes and true in training data count as 1, no and false as 0: send 1 or 0"
+                    )
                 raise Refusal(422, "wrong_type", message, at=place)

@@ -36,6 +36,7 @@ _NETWORKS = ("RankNet", "LambdaRank", "ListNet")
 # Possessive (++), so that a name without a tag is read once, not once per letter.
 _TAG = re.compile(r"<(/?)(\w++)([^<>]*+)>|[^<>\s]++(?:[^<>]*[^<>\s])?|[<>]", re.ASCII)
 _WEIGHT = re.compile(r"""\sweight\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
+_POSITION = re.compile(r"""\spos\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 _ROUNDING = 1e-6
 """The tolerance for the sum of the absolute weights of coordinate ascent, which is 1."""
 
@@ -299,11 +300,20 @@ def _tree(reader: _Reader) -> Tree:
             edge = reader.field("threshold")
             threshold.append(_float32(_threshold(reader.lines, edge.line, edge.text)))
             children.append([])
-        reader.take("open", "split")
+        _check_position(reader, reader.take("open", "split"), len(children[open_nodes[-1]]))
     reader.take("close", "tree")
     # RankLib keeps features and thresholds in float32.
     edges = largest_rounding_to(np.array(threshold, dtype=np.float32)).tolist()
     return Tree.of(feature, edges, [(a, b) for a, b in children], value)
+
+
+def _check_position(reader: _Reader, split: _Token, place: int) -> None:
+    """Raise unless the split says that it is the left child first, then the right; RankLib goes by place."""
+    stated, expected = _POSITION.search(split.attributes), ("left", "right")[place]
+    position = expected if stated is None else stated[1] or stated[2] or ""
+    if position != expected:
+        got = f"got pos={position[:40]!r}; the first split is the left child, the second the right"
+        raise reader.lines.error(split.line, f'expected pos="{expected}", {got}')
 
 
 def _float32(value: float) -> np.float32:

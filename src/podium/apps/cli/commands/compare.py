@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +19,20 @@ from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
     encode_categories,
-    missing_in_training,
+    missing_for,
     prepare_ranker,
 )
 from podium.apps.cli.inputs.ranker_settings import build_ranker
 from podium.apps.cli.inputs.set_option import parse_settings
 from podium.apps.cli.options.compare import CompareOptions
-from podium.apps.cli.outputs.printing import print_json, print_table, printable, stderr_console
+from podium.apps.cli.outputs.feature_table import scale_advice
+from podium.apps.cli.outputs.printing import (
+    print_json,
+    print_notes,
+    print_table,
+    printable,
+    stderr_console,
+)
 from podium.apps.cli.outputs.report_folder import check_report_folder
 from podium.data import Fold, RankingData
 from podium.data.atomic_files import make_folder
@@ -38,7 +45,7 @@ from podium.experiments.compare import compare as compare_rankers
 from podium.experiments.compared_metrics import DEFAULT_METRICS
 from podium.experiments.report import Report
 from podium.experiments.single_feature import SingleFeature
-from podium.rankers import Prepared, Ranker
+from podium.rankers import Prepared, Ranker, innermost_ranker
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.parameters import parameter_types
 from podium.registry import RANKERS, compared_rankers, load
@@ -61,13 +68,16 @@ def run_compare(options: CompareOptions) -> None:
     if options.ignore_scaling:
         _ignore_scaling(contestants, data)
     contestants = _with_categories(contestants, data)
+    if not options.json:
+        learners = [r for r in contestants.values() if innermost_ranker(r).name in RANKERS]
+        print_notes(scale_advice(data[0].train if isinstance(data, list) else data, learners))
     n_folds = len(data) if isinstance(data, list) else options.folds or 5
     with warnings_in_one_line(), _progress_display(list(contestants), n_folds, metrics[0]) as watch:
         try:
             report = compare_rankers(
                 data, contestants, metrics, folds=n_folds, seed=options.seed, tune=options.tune,
                 baseline=options.baseline, correction=options.correction, n_jobs=options.jobs,
-                out=options.out, progress=watch, name=_data_name(options.data),
+                out=options.out, progress=watch, name=_data_name(options.data), failures="report",
             )  # fmt: skip
         except KeyboardInterrupt:
             fail(
@@ -183,14 +193,16 @@ def _check_jobs_and_baseline(
     if jobs == 0:
         raise UsageError("expected --jobs of 1 or more, or -1 for all cores, got 0")
     if baseline is not None and baseline not in rankers:
-        raise UnknownNameError("baseline among the rankers", baseline, rankers)
+        raise UnknownNameError("baseline among the rankers", baseline, rankers).advise(
+            python="", command_line=f"if it is a feature: --baseline-feature {baseline}"
+        )
 
 
-def _read(options: CompareOptions, contestants: Mapping[str, Ranker]) -> RankingData | list[Fold]:
-    paths = options.data
+def _read(options: CompareOptions, rankers: dict[str, Ranker]) -> RankingData | list[Fold]:
+    paths, missing = options.data, missing_for(options.missing, *rankers.values())
     reader = InputFiles(
-        missing_in_training(options), options, is_quiet=options.json, learns=True,
-        maps_rows=all(ranker.fits_from_disk for ranker in contestants.values()),
+        missing, options, is_quiet=options.json, learns=True,
+        maps_rows=all(ranker.fits_from_disk for ranker in rankers.values()),
     )  # fmt: skip
     if not any(path.is_dir() for path in paths) or any(is_collection(path) for path in paths):
         return reader.read(paths)

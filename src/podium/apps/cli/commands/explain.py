@@ -66,7 +66,7 @@ def run_explain(options: ExplainOptions) -> None:
     if not data_files:
         _explain_model(ranker, options.model, options.n or 10, options.json)
         return
-    missing = missing_for(ranker, options.missing)
+    missing = missing_for(options.missing, ranker)
     files = InputFiles(missing, options, is_quiet=options.json, maps_rows=True)
     first, table = _read(files, data_files, ranker, options)
     if options.ignore_scaling:

@@ -25,7 +25,7 @@ def run_judge_export(options: JudgeExportOptions) -> None:
     file_format = _choose_format(options.out, options.format, bool(options.features))
     check_target(options.out, *(options.features or ()))
     check_not_replaced([options.out], options.force)
-    columns = TableOptions(columns_file=options.columns_file)
+    columns = TableOptions(categories=options.categories, columns_file=options.columns_file)
     files = InputFiles(options.missing, columns, is_quiet=options.json)
     data = files.read(options.features, labelled=False) if options.features else None
     with spinner(f"writing {options.out}"), open_store(store) as opened:

@@ -78,10 +78,12 @@ def run_postrank(options: PostrankOptions) -> None:
     except UnknownNameError as error:
         fail(rules.unknown_field_text(error), 1)
     if query is not None:
-        _warn_of_unsolved(BatchSummary().add(ranked))
+        summary = BatchSummary().add(ranked)
+    rules.warn_of_unused(summary.usage, has_texts=texts is not None)
+    _warn_of_unsolved(summary)
+    if query is not None:
         _explain(ranked[query], query, rules, options.json)
     else:
-        _warn_of_unsolved(summary)
         _report(summary, options.out, rules, options.json)
 
 

@@ -55,7 +55,7 @@ def run_predict(options: PredictOptions) -> None:
     ranker = load(options.model)
     if kind != "scores":
         _check_has_degrees(ranker, kind)
-    missing = missing_for(ranker, options.missing)
+    missing = missing_for(options.missing, ranker)
     files = InputFiles(missing, options, is_quiet=options.json)
     is_folder = any(path.is_dir() for path in options.inputs)
     if is_folder and files.repeated == "keep" and (options.out or not options.json):

@@ -6,13 +6,19 @@ from typing import Any
 
 import typer
 
-from podium.apps.cli.inputs.postrank_inputs import read_lookups, read_run_file, uncovered_text
+from podium.apps.cli.inputs.postrank_inputs import (
+    TEXTS_ADVICE,
+    read_lookups,
+    read_run_file,
+    uncovered_text,
+)
 from podium.apps.cli.options.rules import RulesCheckOptions, RulesListOptions, RulesSchemaOptions
 from podium.apps.cli.outputs.printing import first_line, print_json, print_table, printable
 from podium.apps.cli.outputs.progress import counting_bar
 from podium.errors import DataError
 from podium.postranking import RULES, Finding, examine_rules, schema
 from podium.postranking.rule_check import locate_finding
+from podium.postranking.rule_index import UNKNOWN_TEXTS
 from podium.postranking.rules.entries import COMMON, keys_of
 from podium.postranking.rules.files import RuleFile, read_rule_file
 
@@ -60,7 +66,11 @@ def run_rules_check(options: RulesCheckOptions) -> None:
         findings = examine_rules(
             file.rules, lists, queries=texts, fields=fields, today=options.today, progress=progress
         )
-    entries = [*_form_errors(file), *(_finding_entry(finding, file) for finding in findings)]
+    advice = "" if texts is not None else TEXTS_ADVICE
+    entries = [
+        *_form_errors(file),
+        *(_finding_entry(finding, file, advice) for finding in findings),
+    ]
     if lists is not None and options.run is not None:
         message = uncovered_text(file.rules, [lists], options.run, fields, options.docs)
         entries += [{"level": "warning", "line": None, "message": message}] if message else []
@@ -94,6 +104,8 @@ def _form_errors(file: RuleFile) -> list[dict[str, Any]]:
     ]
 
 
-def _finding_entry(finding: Finding, file: RuleFile) -> dict[str, Any]:
+def _finding_entry(finding: Finding, file: RuleFile, advice: str) -> dict[str, Any]:
+    """Return a finding as an entry; `advice` follows a rule for a query whose text is not known."""
     line, message = locate_finding(finding, file)
+    message += f"; {advice}" if advice and UNKNOWN_TEXTS in message else ""
     return {"level": finding.level, "line": line, "message": message}

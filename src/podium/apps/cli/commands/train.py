@@ -24,13 +24,14 @@ from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
     encode_categories,
-    missing_in_training,
+    missing_for,
     prepare_ranker,
     with_scaling,
 )
 from podium.apps.cli.inputs.ranker_settings import build_ranker, ranker_parameter_types
 from podium.apps.cli.inputs.set_option import flatten, parse_settings, settings_text
 from podium.apps.cli.options.train import TrainOptions
+from podium.apps.cli.outputs.feature_table import scale_advice
 from podium.apps.cli.outputs.leaderboard import search_board
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
@@ -65,6 +66,8 @@ def run_train(options: TrainOptions) -> None:
         _check_cluster_work(options, ranker)
     data, valid = _read_data(options, ranker)
     ranker = encode_categories(ranker, data)
+    if not options.json:
+        print_notes(scale_advice(data, [ranker]))
     fit_arguments = _feedback_argument(options, data, phi)
     started = time.perf_counter()
     with warnings_in_one_line(), _progress(ranker, options) as advance:
@@ -80,6 +83,9 @@ def run_train(options: TrainOptions) -> None:
     if options.json:
         print_json({"model": str(options.out), **facts})
     else:
+        if ranker.report_ is not None:
+            members = [f"{weight:g} x {label}" for label, weight in facts["members"].items()]
+            facts["members"] = "\n".join(members)
         rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
         print_table(str(options.out), ["what", "value"], rows, text_columns=2)
         if ranker.report_ is not None:
@@ -121,7 +127,11 @@ def _few_queries(data: RankingData) -> list[str]:
 def _read_data(options: TrainOptions, ranker: Ranker) -> tuple[RankingData, RankingData | None]:
     """Read the data to train on, and the validation data if there is any."""
     files = InputFiles(
-        missing_in_training(options), options, is_quiet=options.json, learns=True, ranker=ranker
+        missing_for(options.missing, ranker),
+        options,
+        is_quiet=options.json,
+        learns=True,
+        ranker=ranker,
     )
     data = files.read(options.inputs)
     if data.categories and (options.feedback or options.alpha is not None):

@@ -13,14 +13,15 @@ from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
     encode_categories,
-    missing_in_training,
+    missing_for,
     prepare_ranker,
     with_scaling,
 )
 from podium.apps.cli.inputs.ranker_settings import build_grid, build_ranker
 from podium.apps.cli.inputs.set_option import flatten, parse_grid, parse_settings, settings_text
 from podium.apps.cli.options.tune import TuneOptions
-from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_table
+from podium.apps.cli.outputs.feature_table import scale_advice
+from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data.atomic_files import check_target
@@ -35,11 +36,12 @@ def run_tune(options: TuneOptions) -> None:
     check_metric(options.metric)
     check_target(options.out, *options.inputs, *options.valid)
     check_not_replaced([options.out], options.force)
-    files = InputFiles(
-        missing_in_training(options), options, is_quiet=options.json, learns=True, ranker=learner
-    )
+    missing = missing_for(options.missing, learner)
+    files = InputFiles(missing, options, is_quiet=options.json, learns=True, ranker=learner)
     train = files.read(options.inputs)
     learner = encode_categories(learner, train)
+    if not options.json:
+        print_notes(scale_advice(train, [learner]))
     held_out = files.read_validation(options.valid, train)
     if options.ignore_scaling:
         held_out = with_scaling(held_out, train.scaled)

@@ -48,7 +48,7 @@ from podium.rankers import Ranker
 from podium.typing import Matrix
 
 IMPUTE_ADVICE = (
-    "--impute median fills it in; with --missing nan it stays missing, which lambdamart takes"
+    "--impute median fills it in; lambdamart, catboost and auto take missing values as they are"
 )
 """What to do about a missing value in the data of a ranker that learns."""
 

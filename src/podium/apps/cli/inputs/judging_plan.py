@@ -184,12 +184,17 @@ def _pool_of_files(options: PlanOptions) -> Pool | None:
         raise UsageError("expected --pool or --run, got both")
     if options.run is None and run_options:
         raise UsageError(f"expected --{run_options[0]} with --run, got no run")
+    visible = [name.strip() for name in (options.show or "").split(",") if name.strip()]
     if options.pool is not None:
-        return read_pool(options.pool)
+        return read_pool(options.pool, visible=visible)
     if options.run is not None:
         if options.documents is None:
             raise UsageError("expected --documents beside --run, got none")
-        return read_trec_pool(options.run, options.documents, options.queries, depth=options.depth)
+        return read_trec_pool(
+            options.run, options.documents, options.queries, depth=options.depth, visible=visible
+        )
+    if visible:
+        raise UsageError("expected --show with --pool or --run, got neither")
     return None
 
 
@@ -304,7 +309,10 @@ def _notes(pool: Pool, tasks: list[Task], contents: StoreContents) -> list[str]:
     """Return what the user should know before anybody judges."""
     notes = []
     if pool.ignored:
-        notes.append(f"not read: {', '.join(pool.ignored)} (fields that a pool has not)")
+        fields = ", ".join(pool.ignored)
+        notes.append(
+            f"assessors do not see {fields}; --show {','.join(pool.ignored[:2])} shows fields"
+        )
     k_of = {task.query: task.k for task in tasks if isinstance(task, PreferenceTask)}
     size = {query.id: len(query.documents) for query in pool}
     if single := [query for query in k_of if size[query] == 1]:

@@ -18,7 +18,7 @@ from podium.postranking import Rule, read_fields
 from podium.postranking.binding import FieldTypes, type_notes
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_check import uncovered_documents
-from podium.postranking.rule_index import field_names, selects_by_field
+from podium.postranking.rule_index import UNKNOWN_TEXTS, RuleUsage, field_names, selects_by_field
 from podium.postranking.rules.files import read_rule_file
 
 RUN_ORDER = (
@@ -29,6 +29,10 @@ RULES_ORDER = (
     "a file of rules begins with the lines version: 1 and rules:, as in docs/postranking.md; the run comes "
     "first, as in: podium postrank RUN --rules RULES"
 )
+TEXTS_ADVICE = (
+    "--queries FILE gives the text of each query; the data of the searches is such a file"
+)
+"""What to do if a rule for a query was compared with ids."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,13 @@ class LocatedRules:
             for note in type_notes(rule, types):
                 place = f"{self.path}:{line}: {rule.label}"
                 typer.echo(f"podium: warning: {printable(f'{place}: {note}')}", err=True)
+
+    def warn_of_unused(self, usage: Sequence[RuleUsage], has_texts: bool) -> None:
+        """Warn of rules for a query that never acted, because the texts of queries are not known."""
+        for rule, line in zip(usage, self.lines, strict=True):
+            if not has_texts and UNKNOWN_TEXTS in rule.note:
+                text = f"{self.path}:{line}: {rule.rule.label}: never acts: {rule.note}; {TEXTS_ADVICE}"
+                typer.echo(f"podium: warning: {printable(text)}", err=True)
 
 
 def uncovered_text(

@@ -107,14 +107,10 @@ def _bound(text: str) -> float | None:
     return float(text) if text.strip() else None
 
 
-def missing_in_training(options: PreparationOptions) -> MissingChoice:
-    """Return what NULL means in training data: with --impute it is a missing value."""
-    return options.missing if options.impute in (None, "none") else "nan"
-
-
-def missing_for(ranker: Ranker, missing: MissingChoice) -> MissingChoice:
-    """Return what NULL means in data for a model: one that fills missing values in takes them."""
-    return "nan" if isinstance(ranker, Prepared) and ranker.accepts_missing else missing
+def missing_for(missing: MissingChoice | None, *rankers: Ranker) -> MissingChoice:
+    """Return what NULL means in data of these rankers: without --missing, a value that all may take."""
+    takes = bool(rankers) and all(ranker.accepts_missing for ranker in rankers)
+    return missing or ("nan" if takes else "error")
 
 
 def with_scaling(data: RankingData, scaled: str | None) -> RankingData:

@@ -38,6 +38,14 @@ MissingOption = Annotated[
         "value that is kept."
     ),
 ]
+MissingByRanker = Annotated[
+    MissingChoice | None,
+    typer.Option(
+        help="What NULL in LETOR text, or an empty field of a table means: an error, or a missing "
+        "value that is kept. By default it is kept if the ranker takes missing values (lambdamart, "
+        "catboost, auto, and all with --impute)."
+    ),
+]
 SeedOption = Annotated[int, typer.Option(help="Same seed, same result.", min=0, max=2**63 - 1)]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
 ClusterOption = Annotated[

@@ -42,7 +42,7 @@ class EvaluateOptions(TableOptions):
     metric: Annotated[
         list[str], typer.Option("--metric", "-m", help="A metric; may be given several times.")
     ] = ("NDCG@10", "P@10", "MAP")  # type: ignore[assignment]  # a field cannot default to a list
-    missing: MissingOption = "error"
+    missing: MissingOption = "nan"
     per_query: Annotated[bool, typer.Option("--per-query", help="Add every query's values.")] = (
         False
     )

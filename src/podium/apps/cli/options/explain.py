@@ -8,7 +8,7 @@ import typer
 
 from podium.apps.cli.options import (
     Json,
-    MissingOption,
+    MissingByRanker,
     SeedOption,
     data_argument,
     data_option,
@@ -59,7 +59,7 @@ class ExplainOptions(TableOptions):
         int | None,
         typer.Option("-n", min=1, help="Features to show: 10, or 3 for each document of a query."),
     ] = None
-    missing: MissingOption = "error"
+    missing: MissingByRanker = None
     ignore_scaling: IgnoreScaling = False
     seed: SeedOption = 0
     query_column: Annotated[

@@ -44,6 +44,13 @@ class PlanOptions:
     run: Annotated[Path | None, file_option("A TREC run instead, with --documents.")] = None
     documents: Annotated[Path | None, file_option("The run's documents: JSONL or a table.")] = None
     queries: Annotated[Path | None, file_option("The run's queries: JSONL or a table.")] = None
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Fields that assessors see below a document's text, as in price,brand.",
+        ),
+    ] = None
     depth: Annotated[
         int | None, typer.Option(min=1, help="Documents per query of a run; all by default.")
     ] = None

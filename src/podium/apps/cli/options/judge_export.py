@@ -8,7 +8,7 @@ import typer
 
 from podium.apps.cli.options import Force, Json, MissingOption, file_option
 from podium.apps.cli.options.judge import StoreName, StoreOption
-from podium.apps.cli.options.tables import ColumnsFile
+from podium.apps.cli.options.tables import Categories, ColumnsFile
 
 FormatName = Literal["letor", "qrels", "parquet", "csv"]
 
@@ -68,6 +68,7 @@ class JudgeExportOptions:
             "several times."
         ),
     ] = None
+    categories: Categories = None
     columns_file: ColumnsFile = None
     unjudged: Annotated[
         Literal["drop", "zero"],
@@ -75,6 +76,6 @@ class JudgeExportOptions:
             help="What happens to documents with features but no judgment: drop, or label 0."
         ),
     ] = "drop"
-    missing: MissingOption = "error"
+    missing: MissingOption = "nan"
     force: Force = False
     json: Json = False

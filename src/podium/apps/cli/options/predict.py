@@ -10,7 +10,7 @@ from podium.apps.cli.options import (
     ClusterOption,
     Force,
     Json,
-    MissingOption,
+    MissingByRanker,
     data_argument,
     file_argument,
 )
@@ -73,7 +73,7 @@ class PredictOptions(TableOptions):
             "--probabilities", help="The probability of each degree (models of ordinal, rpc-mtl)."
         ),
     ] = False
-    missing: MissingOption = "error"
+    missing: MissingByRanker = None
     ignore_scaling: IgnoreScaling = False
     force: Force = False
     cluster: ClusterOption = None

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import MissingOption
+from podium.apps.cli.options import MissingByRanker
 from podium.apps.cli.options.tables import TableOptions
 
 ImputeChoice = Literal["median", "mean", "zero", "none"]
@@ -24,7 +24,7 @@ IgnoreScaling = Annotated[
 class PreparationOptions(TableOptions):
     """Options that prepare features; the model keeps the steps."""
 
-    missing: MissingOption = "error"
+    missing: MissingByRanker = None
     impute: Annotated[
         ImputeChoice | None,
         typer.Option(

@@ -31,6 +31,17 @@ ColumnsFile = Annotated[
 """A file that says what the columns of a table are."""
 
 
+Categories = Annotated[
+    str | None,
+    column_option(
+        "--categories",
+        metavar="A,B=X:Y:Z,...",
+        help_text="Features that are words: brand makes one feature per word; size=small:medium:large "
+        "makes the numbers 0, 1, 2.",
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
     """Options that say what the columns of a table are; by default their names decide."""
@@ -98,15 +109,7 @@ class TableOptions:
             help_text="Columns that people read: title, description.",
         ),
     ] = None
-    categories: Annotated[
-        str | None,
-        column_option(
-            "--categories",
-            metavar="A,B=X:Y:Z,...",
-            help_text="Features that are words: brand makes one feature per word; size=small:medium:large "
-            "makes the numbers 0, 1, 2.",
-        ),
-    ] = None
+    categories: Categories = None
     grades: Annotated[
         str | None,
         column_option(

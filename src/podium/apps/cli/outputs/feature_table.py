@@ -2,27 +2,61 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import typer
 
 from podium.apps.cli.outputs.printing import finite_or_none, print_table
+from podium.data import RankingData
+from podium.data.data_description import HEADERS, feature_cells, select_features
 from podium.data.feature_statistics import LABEL_ORDER, FeatureStatistics, scale_extremes
+from podium.rankers import Prepared, Ranker, innermost_ranker
 
-MAX_ROWS = 40
-"""The most features in the table; features that look wrong come before others."""
+SCALE_FREE_RANKERS = ("lambdamart", "catboost", "auto", "rankboost", "focused-boost")
+"""Rankers that look at the order of a feature's values alone, or scale features themselves."""
+SAMPLED_ROWS = 1 << 14
+"""The rows whose scales are looked at before a fit."""
 
 
 def print_features(features: Sequence[FeatureStatistics]) -> None:
     """Print one row per feature, and how many are left out."""
-    listed = _select_features(features)
-    headers = ["feature", "missing", "min", "median", "max", "note"]
-    print_table("Features", headers, [_row(feature) for feature in listed], text_last=True)
+    listed = select_features(features)
+    print_table("Features", HEADERS, [feature_cells(feature) for feature in listed], text_last=True)
     if len(listed) < len(features):
         typer.echo(f"... and {len(features) - len(listed):,} more (--json lists all)")
+
+
+def scale_advice(data: RankingData, rankers: Iterable[Ranker]) -> list[str]:
+    """Return a note if scales are far apart, and a ranker minds that does not scale them; at most one."""
+    minds = [
+        innermost_ranker(ranker).name
+        for ranker in rankers
+        if innermost_ranker(ranker).name not in SCALE_FREE_RANKERS
+        and not (isinstance(ranker, Prepared) and ranker.scale != "none")
+    ]
+    if not minds or data.scaled is not None:
+        return []
+    X = data.feature_rows(0, SAMPLED_ROWS).astype(np.float64)
+    nothing = np.nan
+    features = [
+        FeatureStatistics(name, 0, nothing, nothing, nothing, float(np.std(own)))
+        for name, column in zip(data.names(), X.T, strict=True)
+        if name not in data.categories and len(own := column[~np.isnan(column)])
+    ]
+    extremes = scale_extremes(features)
+    if extremes is None:
+        return []
+    return [
+        f"{_scales_text(*extremes)}; --scale zscore helps {', '.join(minds[:5])} (trees do not need it)"
+    ]
+
+
+def _scales_text(smallest: FeatureStatistics, largest: FeatureStatistics) -> str:
+    ratio = float(f"{largest.deviation / smallest.deviation:.2g}")
+    return f"{largest.name} varies {ratio:,.0f} times as much as {smallest.name}"
 
 
 def features_as_json(features: Sequence[FeatureStatistics]) -> list[dict[str, Any]]:
@@ -44,11 +78,9 @@ def feature_advice(features: Sequence[FeatureStatistics], scaled: str | None) ->
         )
     extremes = scale_extremes(features)
     if extremes is not None and scaled is None:
-        smallest, largest = extremes
-        ratio = float(f"{largest.deviation / smallest.deviation:.2g}")
         notes.append(
-            f"{largest.name} varies {ratio:,.0f} times as much as {smallest.name}; use "
-            "--scale zscore with podium train, tune and compare (trees do not need it)"
+            f"{_scales_text(*extremes)}; use --scale zscore with podium train, tune and compare (trees do "
+            "not need it)"
         )
     if any(feature.missing for feature in features):
         notes.append(
@@ -56,21 +88,3 @@ def feature_advice(features: Sequence[FeatureStatistics], scaled: str | None) ->
             "(lambdamart takes them as they are)"
         )
     return notes
-
-
-def _select_features(features: Sequence[FeatureStatistics]) -> list[FeatureStatistics]:
-    """Return those that look wrong and the first ones, at most MAX_ROWS, in their order."""
-    by_need = sorted(range(len(features)), key=lambda i: (not features[i].flags, i))
-    return [features[i] for i in sorted(by_need[:MAX_ROWS])]
-
-
-def _row(feature: FeatureStatistics) -> list[str]:
-    notes = list(feature.flags)
-    if feature.words is not None:
-        notes.insert(0, f"category: {feature.words:,} word{'s' * (feature.words != 1)}")
-    numbers = [_number(value) for value in (feature.min, feature.median, feature.max)]
-    return [feature.name, f"{feature.missing:,}", *numbers, "; ".join(notes)]
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.6g}"

@@ -19,6 +19,12 @@ def print_report(report: SelectionReport) -> None:
     print_table(report.title(), headers, rows[:N_ROWS], text_columns=2)
     if len(rows) > N_ROWS:
         typer.echo(f"and {len(rows) - N_ROWS} more")
+    n_fits = {candidate.fits for candidate in report.candidates if candidate.fits}
+    if len(n_fits) > 1:
+        typer.echo(
+            "Values of candidates with fewer fits are means over fewer folds: they cannot be compared with "
+            "those of the members."
+        )
     if report.combinations:
         headers, rows = report.combination_table()
         print_table("combinations, by nested validation", headers, rows, text_columns=2)

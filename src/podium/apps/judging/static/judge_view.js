@@ -132,6 +132,7 @@ function showDocument(place, doc) {
   if (doc.title_html === undefined) title.textContent = doc.title || "";
   else title.innerHTML = doc.title_html; // the title, escaped, with the query's words highlighted
   title.hidden = !doc.title;
+  body.hidden = false;
   if (doc.image) {
     const image = makeElement("img");
     image.alt = doc.title || "The document, an image";
@@ -148,7 +149,9 @@ function showDocument(place, doc) {
     link.target = "_blank";
     link.rel = "noopener noreferrer nofollow";
   }
-  if (!body.textContent.trim() && !body.querySelector("img"))
+  const isEmpty = !body.textContent.trim() && !body.querySelector("img");
+  body.hidden = isEmpty && Boolean(doc.title); // the title is all there is
+  if (isEmpty && !doc.title)
     body.replaceChildren(makeElement("p", "missing", "This document is empty."));
 }
 
