@@ -34,9 +34,12 @@ from podium.clicks.examination_models import (
 from podium.clicks.interventions import Identification, InterventionTable
 from podium.clicks.propensities import METHODS, PropensityEstimate, estimate_propensities
 from podium.clicks.regression_em import regression_em
+from podium.clicks.session_assembly import SessionChecks
 from podium.clicks.session_counts import REASONS, SessionCounts
+from podium.clicks.session_logs import read_sessions
 from podium.clicks.simulation import simulate
 from podium.clicks.standard_errors import StandardErrors, bootstrap_errors
+from podium.clicks.table_sessions import TABLE_COLUMNS
 from podium.clicks.true_models import true_model
 
 __all__ = [
@@ -62,9 +65,11 @@ __all__ = [
     "PropensityEstimate",
     "REASONS",
     "RankClickRates",
+    "SessionChecks",
     "SessionCounts",
     "SimplifiedBayesianModel",
     "StandardErrors",
+    "TABLE_COLUMNS",
     "UserBrowsingModel",
     "bootstrap_errors",
     "compare_policies",
@@ -74,6 +79,7 @@ __all__ = [
     "load_click_model",
     "load_sessions",
     "policy_lists",
+    "read_sessions",
     "regression_em",
     "save_click_model",
     "save_sessions",
