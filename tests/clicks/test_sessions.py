@@ -139,7 +139,7 @@ def test_impossible_sessions_are_set_aside(tmp_path, reason, records):
     sessions = read(tmp_path, *records, *good)
     assert sessions.counts.set_aside == {reason: 1}
     assert rows(sessions) == [("x", 0), ("y", 1)]
-    assert sessions.counts.messages[0].startswith("1 sessions set aside: ")
+    assert sessions.counts.messages[0].startswith("1 session set aside: ")
     assert "50% of the sessions were set aside" in sessions.counts.messages[1]
 
 

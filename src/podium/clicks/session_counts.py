@@ -82,13 +82,16 @@ class SessionCounts:
         >>> SessionCounts(sessions=7, busy_users=3).messages[-1]
         '30% of the sessions were set aside: the others may not be typical of the users'
         """
-        lines = [f"{n:,} sessions set aside: {REASONS[r]}" for r, n in self.set_aside.items()]
+        lines = [
+            f"{n:,} session{'s' * (n != 1)} set aside: {REASONS[r]}"
+            for r, n in self.set_aside.items()
+        ]
         n_aside = sum(self.set_aside.values())
         share = n_aside / max(1, n_aside + self.sessions)
         if self.malformed:
-            lines.append(f"{self.malformed:,} records left out: they cannot be read")
+            lines.append(f"records left out that cannot be read: {self.malformed:,}")
         if self.duplicates:
-            lines.append(f"{self.duplicates:,} records left out: they came before")
+            lines.append(f"records left out that came before: {self.duplicates:,}")
         if share > SET_ASIDE_SHARE:
             lines.append(
                 f"{share:.0%} of the sessions were set aside: the others may not be typical of the users"

@@ -145,10 +145,10 @@ def logger_scores(data: RankingData, logger: Any) -> Floats:
             )
         return np.asarray(data.X[:, int(logger)], dtype=np.float64)
     scores = logger.predict(data) if hasattr(logger, "predict") else logger
-    values = to_array(scores, "scores of the logger", np.float64)
-    data.groups.check(values, "scores of the logger")
+    values = to_array(scores, "scores", np.float64)
+    data.groups.check(values, "scores")
     if not np.isfinite(values).all():
-        raise DataError("expected finite scores of the logger, got NaN or infinity")
+        raise DataError("expected finite scores, got NaN or infinity")
     return values
 
 
