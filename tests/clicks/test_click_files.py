@@ -1,6 +1,7 @@
 """Saved sessions and models: what was written is read, and damage is an error."""
 
 import contextlib
+import json
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from podium.clicks import (
     simulate,
 )
 from podium.errors import CorruptFileError, UsageError
+from tests.support.paths import GOLDEN
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,22 @@ def test_models_come_back(sessions, tmp_path, name):
     assert type(again) is type(model)
     assert again.summary == model.summary
     np.testing.assert_array_equal(again.log_likelihood(sessions), model.log_likelihood(sessions))
+
+
+def test_files_of_version_1_are_read():
+    """How the files were made is in golden/make.py."""
+    sessions = load_sessions(GOLDEN / "click-sessions-v1.clicks")
+    expected = json.loads((GOLDEN / "click-sessions-v1.json").read_text())
+    assert sessions.click_order.tolist() == expected["click_order"]
+    assert sessions.time.tolist() == expected["time"]
+    assert sessions.doc.to_array().tolist() == expected["docs"]
+    assert sessions.query.to_array().tolist() == expected["queries"]
+    assert sessions.base_positions.tolist() == expected["base_positions"]
+    model = load_click_model(GOLDEN / "click-model-v1.model")
+    expected = json.loads((GOLDEN / "click-model-v1.json").read_text())
+    np.testing.assert_allclose(
+        model.log_likelihood(sessions), expected["log_likelihood"], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", ["sessions", "model"])
