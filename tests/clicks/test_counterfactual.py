@@ -159,6 +159,11 @@ def test_wrong_calls_are_refused():
         PolicySettings(depth=0)
     with pytest.raises(DataError, match="1 of 1 queries of the log are not in the data"):
         evaluate_policy(ClickSessions.from_lists(["z"], [["a"]], [["a"]]), data, 0, model)
+    twice = podium.RankingData.from_arrays(
+        np.zeros((2, 1)), [0, 0], qid=["1", "2"], docid=["a", "b"], query_text=["q", "q"]
+    )
+    with pytest.raises(DataError, match="the same text"):
+        evaluate_policy(sessions, twice, 0, model)
     silent = sessions.with_clicks(np.zeros(12, dtype=bool))
     with pytest.raises(DataError, match="expected clicks"):
         evaluate_policy(silent, data, 0, model, PolicySettings(estimator="snips"))

@@ -138,6 +138,18 @@ def test_few_clicks_are_reported():
         estimate_propensities(silent)
 
 
+def test_the_first_50_ranks_are_estimated():
+    docs = [f"d{i:02d}" for i in range(60)]
+    lists = [docs, [docs[1], docs[0], *docs[2:]]] * 20
+    clicks = [d[:2] if i < 30 else d[1:2] for i, d in enumerate(lists)]
+    estimate = estimate_propensities(ClickSessions.from_lists(["q"] * 40, lists, clicks))
+    assert len(estimate.values) == 50
+    assert np.isnan(estimate.values).tolist() == [False, False] + [True] * 48
+    tail = [[docs[0], *docs[1:][::-1]], docs] * 20
+    with pytest.raises(DataError, match="at rank 1 and also at another rank"):
+        estimate_propensities(ClickSessions.from_lists(["q"] * 40, tail, [d[:2] for d in tail]))
+
+
 def test_wrong_calls_are_refused():
     sessions = two_orders((40, 10), (20, 20))
     with pytest.raises(UnknownNameError):

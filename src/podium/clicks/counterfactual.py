@@ -206,6 +206,10 @@ def policy_lists(
     """Return the list of a policy for each query of the log, without clicks."""
     number = translate(query_names(data), sessions.query.table)
     groups, rows = data.groups.take(np.flatnonzero(number >= 0))
+    if len(np.unique(number[number >= 0])) < (number >= 0).sum():
+        raise DataError(
+            "two queries of the data have the same text; expected different texts, or data without texts"
+        )
     missing = len(sessions.query.table) - len(np.unique(number[number >= 0]))
     if missing:
         raise DataError(

@@ -23,6 +23,10 @@ NO_INTERVENTION = (
 """What to do if no unit has been at two ranks."""
 
 
+MAX_RANKS = 50
+"""Propensities are estimated for so many ranks at most; few users look further."""
+
+
 @dataclass(frozen=True, eq=False)
 class InterventionTable:
     """Impressions and clicks by unit and rank (from 0); `unit` has the unit of each row of the sessions."""
@@ -53,11 +57,12 @@ class InterventionTable:
     @classmethod
     def of(cls, sessions: ClickSessions, unit: Ints, n_units: int) -> InterventionTable:
         """Count the impressions and clicks of these units."""
-        depth = sessions.depth
-        cell = unit * depth + sessions.groups.places
+        depth = min(sessions.depth, MAX_RANKS)
+        is_used = sessions.groups.places < depth
+        cell = unit[is_used] * depth + sessions.groups.places[is_used]
         counts = [
-            sums_by_code(cell, values.astype(np.float64), n_units * depth).reshape(n_units, depth)
-            for values in (np.ones(len(unit)), sessions.clicked)
+            sums_by_code(cell, values, n_units * depth).reshape(n_units, depth)
+            for values in (np.ones(len(cell)), sessions.clicked[is_used].astype(np.float64))
         ]
         return cls(unit, counts[0], counts[1])
 
@@ -69,12 +74,8 @@ class InterventionTable:
 
     def identification(self) -> Identification:
         """Return which ranks can be compared."""
-        impressions = self.impressions[(self.impressions > 0).sum(axis=1) > 1]
-        depth = self.impressions.shape[1]
-        links = np.array(
-            [[np.minimum(impressions[:, j], impressions[:, k]).sum() for k in range(depth)]
-             for j in range(depth)]
-        ).reshape(depth, depth)  # fmt: skip
+        is_at_rank = (self.impressions > 0).astype(np.float64)
+        links = is_at_rank.T @ is_at_rank
         np.fill_diagonal(links, 0.0)
         _, component = connected_components(links > 0, directed=False)
         clicks = self.clicks[self.is_informative].sum(axis=0)
@@ -88,7 +89,7 @@ class Identification:
     Parameters
     ----------
     links
-        For each two ranks, the impressions at the rarer one of units that have been at both.
+        For each two ranks, the number of units that have been at both.
     comparable
         Whether each rank can be compared with rank 1, through links and clicks.
     clicks
@@ -110,7 +111,9 @@ class Identification:
         'one ranker, no swaps: positions and relevance cannot be told apart'
         """
         if not self.comparable[1:].any():
-            return [NO_INTERVENTION] if not self.links.any() else [_WITHOUT_CLICKS]
+            if not self.links.any():
+                return [NO_INTERVENTION]
+            return [_WITHOUT_CLICKS if self.links[0].any() else _WITHOUT_RANK_1]
         lines = []
         if not self.comparable.all():
             ranks = rank_list(np.flatnonzero(~self.comparable) + 1)
@@ -130,6 +133,10 @@ class Identification:
 MIN_CLICKS = 30
 """With fewer clicks than this at a rank, the normal approximation of its interval is rough."""
 
+_WITHOUT_RANK_1 = (
+    "no document has been at rank 1 and also at another rank, so nothing can be compared with rank 1; "
+    "serve with --swap 0.05 for a week"
+)
 _WITHOUT_CLICKS = (
     "documents have been at several ranks, but without clicks at two of them; collect more sessions"
 )

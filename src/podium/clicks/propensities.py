@@ -174,7 +174,7 @@ def _from_interventions(
     log_values = _maximise(impressions, clicks)
     covariance = _covariance(sessions, table.unit, ranks, impressions, clicks, log_values)
     margin = ndtri((1 + level) / 2) * np.sqrt(np.concatenate([[0.0], np.diag(covariance)]))
-    columns = np.full((3, sessions.depth), np.nan)
+    columns = np.full((3, table.impressions.shape[1]), np.nan)
     columns[:, ranks] = np.exp([log_values, log_values - margin, log_values + margin])
     return PropensityEstimate(
         columns[0], columns[1], columns[2], level, method, identification, len(sessions)
