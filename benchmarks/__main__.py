@@ -13,8 +13,8 @@ from benchmarks import measure, render
 
 SUBJECTS = (
     "imports", "letor", "tables", "evaluation", "ranksvm", "rankers", "trees", "topslack",
-    "aggregation", "postranking", "feedback", "cfbrs", "multitask", "features", "labelling", "judging",
-    "serving",
+    "aggregation", "postranking", "feedback", "clicks", "cfbrs", "multitask", "features", "labelling",
+    "judging", "serving",
     "durability", "scale", "beyond_memory", "cluster",
 )  # fmt: skip
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"

@@ -2,6 +2,7 @@
 
 from . import (
     aggregation as aggregation,
+    clicks as clicks,
     data as data,
     ensemble as ensemble,
     errors as errors,

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from podium.data import RankingData
+from podium.clicks import fit_click_model, save_click_model, save_sessions, simulate
+from podium.data import RankingData, make_synthetic
 from podium.data.categories import Category
 from podium.ensemble import CFBRS, ScoreSum, SummedMember, TopRank
 from podium.features import FormulaParameters, Index, Tokenizer, make_features
@@ -87,8 +88,35 @@ def make_feedback(path: Path) -> object:
             "alphas": feedback.alphas.tolist()}  # fmt: skip
 
 
+def simulated_sessions():
+    """A small log of two variants."""
+    clicked = make_synthetic(n_queries=4, n_docs=4, n_features=2, seed=1)
+    return simulate(clicked, {"a": 0, "b": 1}, "dbn", 40, seed=1, swap=0.2)
+
+
+def make_sessions(path: Path) -> object:
+    """What sessions hold."""
+    sessions = simulated_sessions()
+    save_sessions(sessions, path)
+    return {"click_order": sessions.click_order.tolist(), "time": sessions.time.tolist(),
+            "docs": sessions.doc.to_array().tolist(), "queries": sessions.query.to_array().tolist(),
+            "base_positions": sessions.base_positions.tolist()}  # fmt: skip
+
+
+def make_click_model(path: Path) -> object:
+    """What a click model says of these sessions."""
+    model = fit_click_model(simulated_sessions(), "dbn")
+    save_click_model(model, path)
+    return {"log_likelihood": model.log_likelihood(simulated_sessions()).tolist()}
+
+
+MAKERS = {
+    "index-v1.index": make_index, "feedback-v1.npz": make_feedback,
+    "click-sessions-v1.clicks": make_sessions, "click-model-v1.model": make_click_model,
+}  # fmt: skip
+
 if __name__ == "__main__":
-    for name, make in {"index-v1.index": make_index, "feedback-v1.npz": make_feedback}.items():
+    for name, make in MAKERS.items():
         if not (HERE / name).exists():
             told = json.dumps(make(HERE / name))
             (HERE / name).with_suffix(".json").write_text(told + "\n")

@@ -40,7 +40,7 @@ def test_examples_print_what_the_page_says(page):
     "room",
     [
         "data", "features", "metrics", "rankers", "ensembles", "multitask", "aggregation",
-        "postranking", "judging", "feedback", "experiments", "exchange", "serving",
+        "postranking", "judging", "feedback", "clicks", "experiments", "exchange", "serving",
     ],
 )  # fmt: skip
 def test_every_room_has_a_page_with_examples(room):

@@ -19,8 +19,8 @@ from tools import generate, lowest
 
 ROOMS = [
     "typing", "errors", "task_runner", "work_budget", "html_tables", "figure_style", "plugins", "kernels",
-    "optim", "data", "features", "metrics", "losses", "aggregation", "feedback", "labelling", "rankers",
-    "ensemble", "multitask", "postranking", "registry", "exchange",
+    "optim", "data", "features", "metrics", "losses", "aggregation", "feedback", "clicks", "labelling",
+    "rankers", "ensemble", "multitask", "postranking", "registry", "exchange",
     "testing", "cluster", "experiments", "apps", "__main__",
 ]  # fmt: skip
 
@@ -43,7 +43,7 @@ def test_public_names_are_pinned():
         "ListNet", "METRICS", "MLP", "NotTopK", "Ordinal", "Pin", "PodiumError", "PostRanker",
         "PostRanking", "Prepared", "Qrels", "RANKERS", "RPCMTL", "RULES", "RankBoost", "RankNet", "RankSVM",
         "RankingData", "Regression", "Report", "Run", "SVMMAP", "Together", "TopK", "TopMargin",
-        "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation", "compare",
+        "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation", "clicks", "compare",
         "data", "ensemble", "errors", "evaluate", "exchange", "experiments", "explain", "export_model",
         "features", "feedback", "import_model", "kernels", "labelling", "load", "losses",
         "make_opposed", "make_synthetic", "metrics", "multitask", "open_collection",
@@ -76,6 +76,7 @@ def test_an_unknown_public_name_is_an_attribute_error():
     "room",
     [
         "podium.aggregation",
+        "podium.clicks",
         "podium.data",
         "podium.features",
         "podium.ensemble",

@@ -1,5 +1,6 @@
 """Minimisers of functions of matrices; they contain nothing about ranking."""
 
+from podium.optim.accelerated_em import EmMaximum, accelerated_em
 from podium.optim.adam import Adam
 from podium.optim.block_cutting_planes import BlockPlanes, BlockProblem, block_cutting_planes
 from podium.optim.coordinate_search import CoordinateSearch, LinearCoordinateSearch
@@ -24,6 +25,7 @@ __all__ = [
     "BlockPlanes",
     "BlockProblem",
     "CoordinateSearch",
+    "EmMaximum",
     "IterationCallback",
     "LinearCoordinateSearch",
     "LinearProblem",
@@ -32,6 +34,7 @@ __all__ = [
     "Patience",
     "ProductPass",
     "SmallGradient",
+    "accelerated_em",
     "block_cutting_planes",
     "cutting_planes",
     "is_forked_child",

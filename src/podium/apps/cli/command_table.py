@@ -125,6 +125,25 @@ COMMANDS: Entries = {
             ),
         },
     ),
+    "clicks": GroupEntry(
+        "Clicks without position bias: sessions, click models, propensities, what another ranking earns.",
+        {
+            "sessions": CommandEntry(
+                "clicks",
+                "Read sessions from logs, count what is wrong with them, and save them.",
+            ),
+            "fit": CommandEntry(
+                "clicks", "Fit click models, and measure them on sessions that were held out."
+            ),
+            "propensity": CommandEntry(
+                "clicks", "Estimate how likely users are to look at each rank, with intervals."
+            ),
+            "evaluate": CommandEntry(
+                "clicks",
+                "Estimate what other rankings would have earned, from the clicks of a log.",
+            ),
+        },
+    ),
     "judge": GroupEntry(
         "Judgments of people: the top k by preferences.",
         {

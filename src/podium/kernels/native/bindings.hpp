@@ -62,6 +62,7 @@ Out<T> per_query(const In<Row>& offsets, Fill fill) {
 void bind_aggregation(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_bradley_terry(nb::module_& m);
+void bind_clicks(nb::module_& m);
 void bind_clusters(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_text(nb::module_& m);

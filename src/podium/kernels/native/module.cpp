@@ -13,6 +13,7 @@ NB_MODULE(_native, m) {
     bind_aggregation(m);
     bind_boosting(m);
     bind_bradley_terry(m);
+    bind_clicks(m);
     bind_clusters(m);
     bind_linear(m);
     bind_movers(m);

@@ -27,6 +27,10 @@ from podium.kernels.reference.boosting import (
 from podium.kernels.reference.bradley_terry import (
     bradley_terry as bradley_terry,
 )
+from podium.kernels.reference.click_models import (
+    click_cells_pass as click_cells_pass,
+    click_chain_pass as click_chain_pass,
+)
 from podium.kernels.reference.rank_preserving_clusters import (
     rank_clusters as rank_clusters,
 )

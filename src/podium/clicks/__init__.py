@@ -1,0 +1,88 @@
+"""Clicks without bias: sessions, click models, propensities, counterfactual estimates, simulation."""
+
+from podium.clicks.chain_models import (
+    CascadeModel,
+    DependentClickModel,
+    DynamicBayesianModel,
+    SimplifiedBayesianModel,
+)
+from podium.clicks.click_files import (
+    load_click_model,
+    load_sessions,
+    save_click_model,
+    save_sessions,
+)
+from podium.clicks.click_model import ClickModel, FitSettings, FitSummary
+from podium.clicks.click_models import CLICK_MODELS, fit_click_model
+from podium.clicks.click_sessions import ClickSessions
+from podium.clicks.counterfactual import (
+    ESTIMATORS,
+    POLICY_METRICS,
+    PolicyEstimate,
+    PolicySettings,
+    compare_policies,
+    evaluate_policy,
+    policy_lists,
+)
+from podium.clicks.document_pairs import DocumentPairs, PairValues
+from podium.clicks.examination_models import (
+    DocumentClickRates,
+    PositionBasedModel,
+    RankClickRates,
+    UserBrowsingModel,
+)
+from podium.clicks.interventions import Identification, InterventionTable
+from podium.clicks.propensities import METHODS, PropensityEstimate, estimate_propensities
+from podium.clicks.regression_em import regression_em
+from podium.clicks.session_assembly import SessionChecks
+from podium.clicks.session_counts import REASONS, SessionCounts
+from podium.clicks.session_logs import read_sessions
+from podium.clicks.simulation import simulate
+from podium.clicks.standard_errors import StandardErrors, bootstrap_errors
+from podium.clicks.table_sessions import TABLE_COLUMNS
+from podium.clicks.true_models import true_model
+
+__all__ = [
+    "CLICK_MODELS",
+    "CascadeModel",
+    "ClickModel",
+    "ClickSessions",
+    "DependentClickModel",
+    "DocumentClickRates",
+    "DocumentPairs",
+    "DynamicBayesianModel",
+    "ESTIMATORS",
+    "FitSettings",
+    "FitSummary",
+    "Identification",
+    "InterventionTable",
+    "METHODS",
+    "POLICY_METRICS",
+    "PairValues",
+    "PolicyEstimate",
+    "PolicySettings",
+    "PositionBasedModel",
+    "PropensityEstimate",
+    "REASONS",
+    "RankClickRates",
+    "SessionChecks",
+    "SessionCounts",
+    "SimplifiedBayesianModel",
+    "StandardErrors",
+    "TABLE_COLUMNS",
+    "UserBrowsingModel",
+    "bootstrap_errors",
+    "compare_policies",
+    "estimate_propensities",
+    "evaluate_policy",
+    "fit_click_model",
+    "load_click_model",
+    "load_sessions",
+    "policy_lists",
+    "read_sessions",
+    "regression_em",
+    "save_click_model",
+    "save_sessions",
+    "simulate",
+    "true_model",
+]

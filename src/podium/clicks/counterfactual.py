@@ -1,0 +1,323 @@
+"""Counterfactual evaluation: what another ranking would have earned, from the clicks of a log.
+
+Joachims, Swaminathan and Schnabel (WSDM 2017) weight each click by 1 / P(examined). The doubly robust
+estimator for clicks is that of Oosterhuis (ACM TOIS 2023). Intervals resample queries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from podium.clicks.click_model import ClickModel
+from podium.clicks.click_sessions import ClickSessions
+from podium.clicks.document_pairs import DocumentPairs, translate
+from podium.clicks.fit_tables import sums_by_code
+from podium.clicks.propensities import PropensityEstimate
+from podium.clicks.simulation import logger_scores
+from podium.clicks.true_models import query_names
+from podium.data import Groups, RankingData, check_seed
+from podium.errors import DataError, UnknownNameError, UsageError
+from podium.feedback.list_sums import StringCodes
+from podium.metrics.bootstrap import Interval, bootstrap_interval
+from podium.typing import Floats, Ints
+
+ESTIMATORS = {
+    "ips": "clicks weighted by 1 / P(examined)",
+    "clipped": "as ips, with P(examined) of at least `clip`: less variance, some bias",
+    "snips": "ips over the sum of the weights: the mean weight of a relevant document",
+    "doubly-robust": "relevance per document, from all ranks it has been at; overall relevance for others",
+}
+"""Estimators and what they compute."""
+
+POLICY_METRICS = ("clicks", "dcg")
+"""clicks: expected clicks per session. dcg: the sum of P(relevant) / log2(1 + rank) per session."""
+
+MIN_EFFECTIVE_QUERIES = 100.0
+"""With a smaller effective sample size than this, intervals are not reliable."""
+MIN_EXAMINATIONS = 1.0
+"""A document with fewer expected examinations than this counts as not shown."""
+MIN_EXAMINATION = 1e-6
+"""P(examined) is at least this, so that a wrong model cannot divide by 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyEstimate:
+    """The estimated value of a policy per session.
+
+    Parameters
+    ----------
+    value, interval
+        The value and its interval over queries.
+    effective_queries
+        The effective sample size (sum u)^2 / sum u^2 of the queries' sums u of weights of clicks.
+    covered
+        The share of the policy's weight on documents that the log shows for the query, with one expected
+        examination or more.
+    """
+
+    value: float
+    interval: Interval
+    estimator: str
+    metric: str
+    effective_queries: float
+    covered: float
+    n_sessions: int
+    n_queries: int
+
+    @property
+    def messages(self) -> list[str]:
+        """What to know before trusting the value."""
+        lines = []
+        if self.effective_queries < MIN_EFFECTIVE_QUERIES:
+            lines.append(
+                f"the effective sample size is {self.effective_queries:.0f} queries; with fewer than "
+                f"{MIN_EFFECTIVE_QUERIES:.0f} the interval is not reliable: collect more sessions, or use "
+                "the estimator clipped or doubly-robust"
+            )
+        if self.covered < 0.95:
+            lines.append(
+                f"{1 - self.covered:.0%} of the policy's weight is on documents that the log never "
+                "shows, or where nobody looks: their clicks cannot be estimated, and the value is too low "
+                "or a guess"
+            )
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON."""
+        return {
+            "metric": self.metric, "estimator": self.estimator, "value": self.value,
+            "low": self.interval.low, "high": self.interval.high, "level": self.interval.level,
+            "effective_queries": self.effective_queries, "covered": self.covered,
+            "sessions": self.n_sessions, "queries": self.n_queries, "messages": self.messages,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """Settings of counterfactual estimates.
+
+    Parameters
+    ----------
+    metric
+        One of ``POLICY_METRICS``.
+    estimator
+        One of ``ESTIMATORS``.
+    depth
+        Documents per list of the policy.
+    clip
+        The least P(examined), for clipped.
+    """
+
+    metric: str = "clicks"
+    estimator: str = "doubly-robust"
+    depth: int = 10
+    clip: float = 0.1
+    level: float = 0.95
+    resamples: int = 2000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        if self.estimator not in ESTIMATORS:
+            raise UnknownNameError("estimator", str(self.estimator), ESTIMATORS)
+        if self.metric not in POLICY_METRICS:
+            raise UnknownNameError("metric", str(self.metric), POLICY_METRICS)
+        if self.depth < 1 or not 0 < self.clip <= 1:
+            raise UsageError(
+                f"expected a depth of 1 or more and clip in (0, 1], got {self.depth} and {self.clip}"
+            )
+
+
+def evaluate_policy(
+    sessions: ClickSessions,
+    data: RankingData,
+    policy: Any,
+    examination: ClickModel | PropensityEstimate,
+    settings: PolicySettings | None = None,
+) -> PolicyEstimate:
+    """Estimate what a policy would have earned per session of the log.
+
+    Parameters
+    ----------
+    data
+        The documents of each query that the policy ranks, with ids.
+    policy
+        As the logger of ``simulate``: a feature, scores, or a fitted ranker.
+    examination
+        Propensities, or a click model, which says how documents are examined in the log and in the lists of
+        the policy.
+    """
+    settings = settings or PolicySettings()
+    target = _Target.of(data, policy, sessions, examination, settings)
+    return _estimate(_Log.of(sessions, examination, settings), [target], settings)
+
+
+def compare_policies(
+    sessions: ClickSessions,
+    data: RankingData,
+    policy: Any,
+    other: Any,
+    examination: ClickModel | PropensityEstimate,
+    settings: PolicySettings | None = None,
+) -> PolicyEstimate:
+    """Estimate how much more a policy earns than another one, on the same sessions.
+
+    The interval is that of the paired difference; an interval above 0 favours the first policy.
+    """
+    settings = settings or PolicySettings()
+    log = _Log.of(sessions, examination, settings)
+    targets = [_Target.of(data, p, sessions, examination, settings) for p in (policy, other)]
+    return _estimate(log, targets, settings)
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """The weight of each document in the lists of a policy."""
+
+    pairs: DocumentPairs
+    weights: Floats
+
+    @classmethod
+    def of(
+        cls, data: RankingData, policy: Any, sessions: ClickSessions,
+        examination: ClickModel | PropensityEstimate, settings: PolicySettings,
+    ) -> _Target:  # fmt: skip
+        lists = policy_lists(data, policy, sessions, settings.depth)
+        if settings.metric == "clicks":
+            weights = _model(examination).examination(lists)
+        else:
+            weights = 1.0 / np.log2(lists.positions + 1.0)
+        pairs, number = lists.pairs
+        by_pair = np.empty(len(pairs))
+        by_pair[number] = weights
+        return cls(pairs, by_pair)
+
+
+def _model(examination: ClickModel | PropensityEstimate) -> ClickModel:
+    return examination.model() if isinstance(examination, PropensityEstimate) else examination
+
+
+def policy_lists(
+    data: RankingData, policy: Any, sessions: ClickSessions, depth: int
+) -> ClickSessions:
+    """Return the list of a policy for each query of the log, without clicks."""
+    number = translate(query_names(data), sessions.query.table)
+    groups, rows = data.groups.take(np.flatnonzero(number >= 0))
+    if len(np.unique(number[number >= 0])) < (number >= 0).sum():
+        raise DataError(
+            "two queries of the data have the same text; expected different texts, or data without texts"
+        )
+    missing = len(sessions.query.table) - len(np.unique(number[number >= 0]))
+    if missing:
+        raise DataError(
+            f"{missing:,} of {len(sessions.query.table):,} queries of the log are not in the data; "
+            "expected documents for every query, by query text or id"
+        )
+    scores = logger_scores(data, policy)
+    order = rows[groups.order(scores[rows])][groups.places < depth]
+    docs = data.require_docids("a policy")
+    n = len(groups)
+    return ClickSessions(
+        Groups.from_sizes(np.minimum(groups.sizes, depth)),
+        StringCodes(sessions.query.table, number[number >= 0]),
+        StringCodes.of([str(docs[row]) for row in order.tolist()]),
+        np.zeros(len(order), dtype=np.int16), np.full(n, np.nan),
+        StringCodes.of([None] * n), StringCodes.of([None] * n),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Log:
+    """A log with P(examined) of each row, and sums of clicks and examinations of each pair."""
+
+    sessions: ClickSessions
+    examined: Floats
+    pair: Ints
+    pairs: DocumentPairs
+    clicks_of_pair: Floats
+    examinations_of_pair: Floats
+
+    @classmethod
+    def of(
+        cls, sessions: ClickSessions, examination: ClickModel | PropensityEstimate,
+        settings: PolicySettings,
+    ) -> _Log:  # fmt: skip
+        sessions.require_sessions()
+        least = settings.clip if settings.estimator == "clipped" else MIN_EXAMINATION
+        examined = np.maximum(_model(examination).examination(sessions), least)
+        pairs, pair = sessions.pairs
+        clicks = sums_by_code(pair, sessions.clicked.astype(np.float64), len(pairs))
+        return cls(
+            sessions, examined, pair, pairs, clicks, sums_by_code(pair, examined, len(pairs))
+        )
+
+    def by_query(self, values: Floats) -> Floats:
+        """Return sums of values of rows by query."""
+        codes = np.asarray(self.sessions.groups.spread(self.sessions.query.codes))
+        return sums_by_code(codes, values, len(self.sessions.query.table))
+
+    @property
+    def traffic(self) -> Floats:
+        """Return the number of sessions of each query."""
+        codes = self.sessions.query.codes
+        return sums_by_code(codes, np.ones(len(codes)), len(self.sessions.query.table))
+
+
+def _estimate(log: _Log, targets: list[_Target], settings: PolicySettings) -> PolicyEstimate:
+    """Estimate the value of a target, or the difference of two, from the sums of queries."""
+    sums = [_query_sums(log, target, settings.estimator) for target in targets]
+    total = sums[0] if len(sums) == 1 else sums[0] - sums[1]
+    is_relative = settings.estimator == "snips"
+    weight = log.by_query(log.sessions.clicked / log.examined) if is_relative else log.traffic
+    used = weight > 0
+    if not used.any():
+        raise DataError("expected clicks in the log, got none: nothing can be estimated from it")
+    interval = bootstrap_interval(
+        total[used] / weight[used], settings.level, weight=weight[used],
+        resamples=settings.resamples, seed=settings.seed,
+    )  # fmt: skip
+    return PolicyEstimate(
+        float(total[used].sum() / weight[used].sum()), interval, settings.estimator, settings.metric,
+        min(_effective_queries(log, target) for target in targets),
+        min(_covered(log, target) for target in targets), len(log.sessions), int(used.sum()),
+    )  # fmt: skip
+
+
+def _click_weights(log: _Log, target: _Target) -> Floats:
+    """Return weight / P(examined) of each clicked row, 0 for others and for documents outside the target."""
+    weights = np.append(target.weights, 0.0)[target.pairs.find(log.pairs)][log.pair]
+    return np.asarray(weights * log.sessions.clicked / log.examined)
+
+
+def _query_sums(log: _Log, target: _Target, estimator: str) -> Floats:
+    """Return the estimated value of the target in all sessions of each query.
+
+    Doubly robust, with the rate r of a document, its n sessions and rho = (sum of P(examined)) / n, the
+    value of a document is w (n r + sum (c - P(examined) r) / rho). With P(examined) of the model this is
+    w n (sum of clicks) / (sum of P(examined)) for documents of the log, whatever r is, and w n r for others.
+    """
+    if estimator != "doubly-robust":
+        return log.by_query(_click_weights(log, target))
+    overall = log.clicks_of_pair.sum() / log.examinations_of_pair.sum()
+    rates = np.append(log.clicks_of_pair / log.examinations_of_pair, overall)
+    values = target.weights * rates[log.pairs.find(target.pairs)]
+    queries = target.pairs.query_codes
+    return sums_by_code(queries, values * log.traffic[queries], len(log.traffic))
+
+
+def _effective_queries(log: _Log, target: _Target) -> float:
+    by_query = log.by_query(_click_weights(log, target))
+    squares = float((by_query**2).sum())
+    return float(by_query.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def _covered(log: _Log, target: _Target) -> float:
+    """Return the share of the target's weight on documents that users of the log examined, by traffic."""
+    weight = target.weights * log.traffic[target.pairs.query_codes]
+    is_examined = np.append(log.examinations_of_pair >= MIN_EXAMINATIONS, False)
+    return float(
+        weight[is_examined[log.pairs.find(target.pairs)]].sum() / max(weight.sum(), 1e-300)
+    )

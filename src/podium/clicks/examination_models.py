@@ -1,0 +1,287 @@
+"""Models whose examination depends on ranks alone: click rates, position-based, user browsing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import kernels
+from podium.clicks.click_model import (
+    ClickModel,
+    FitSettings,
+    FitSummary,
+    RankStep,
+    RankVisit,
+    at_place,
+    rank_steps,
+)
+from podium.clicks.click_sessions import ClickSessions
+from podium.clicks.document_pairs import PairValues
+from podium.clicks.fit_tables import (
+    CLIP,
+    CellTable,
+    SessionTable,
+    chosen_settings,
+    log_prior,
+    smooth_ratio,
+    sums_by_code,
+)
+from podium.optim import EmMaximum, accelerated_em
+from podium.typing import Floats, Ints
+
+Closed = TypeVar("Closed", bound=ClickModel)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RankExaminationModel(ClickModel):
+    """P(E = 1) is a number per rank; lists that are longer have the last one.
+
+    Parameters
+    ----------
+    by_rank
+        P(E = 1) at ranks 1, 2, ...
+    """
+
+    by_rank: Floats
+
+    def next_examination(
+        self, step: RankStep, visit: RankVisit | None, last_click: Ints
+    ) -> Floats | float:
+        """Return the examination at the rank."""
+        return at_place(self.by_rank, step.place)
+
+    def examination(self, sessions: ClickSessions) -> Floats:
+        """Return P(E = 1) of each row, by its rank."""
+        places = np.minimum(sessions.groups.places, len(self.by_rank) - 1)
+        return np.asarray(self.by_rank[places])
+
+    def parameters(self) -> Mapping[str, NDArray[Any]]:
+        """Return the examination by rank."""
+        return {"by_rank": self.by_rank}
+
+    @classmethod
+    def from_parameters(
+        cls, attraction: PairValues, parameters: Mapping[str, Floats], summary: FitSummary | None
+    ) -> Self:
+        """Return the model with these parameters."""
+        [by_rank] = parameters.values()
+        if by_rank.ndim != 1 or len(by_rank) == 0:
+            raise ValueError("examination that is not one number per rank")
+        return cls(attraction=attraction, by_rank=by_rank, summary=summary)
+
+
+class RankClickRates(RankExaminationModel):
+    """Click rates by rank: P(C = 1) depends on the rank alone (RCTR in Chuklin et al., section 3.1)."""
+
+    name: ClassVar[str] = "rank-rates"
+
+    @classmethod
+    def fit(
+        cls,
+        sessions: ClickSessions,
+        *,
+        weight: Floats | None = None,
+        settings: FitSettings | None = None,
+    ) -> Self:
+        """Count clicks per impression at each rank."""
+        table = SessionTable.of(sessions, weight)
+        impressions = sums_by_code(table.places, table.row_weight, table.n_ranks)
+        clicks = sums_by_code(table.places, table.row_weight * table.clicked, table.n_ranks)
+        model = cls(
+            attraction=PairValues.constant(1.0),
+            by_rank=smooth_ratio(clicks, impressions, table.click_rate, 0.0),
+        )
+        return with_summary(model, sessions, table)
+
+
+class DocumentClickRates(RankExaminationModel):
+    """Click rates by document: P(C = 1) depends on query and document alone (DCTR, section 3.1)."""
+
+    name: ClassVar[str] = "document-rates"
+
+    @classmethod
+    def fit(
+        cls,
+        sessions: ClickSessions,
+        *,
+        weight: Floats | None = None,
+        settings: FitSettings | None = None,
+    ) -> Self:
+        """Count clicks per impression of each pair of query and document."""
+        table, smoothing = SessionTable.of(sessions, weight), chosen_settings(settings).smoothing
+        impressions, clicks = table.row_weight, table.row_weight * table.clicked
+        rates = smooth_ratio(
+            table.sum_by_pair(clicks), table.sum_by_pair(impressions), table.click_rate, smoothing
+        )
+        model = cls(attraction=table.pair_values(rates), by_rank=np.ones(1))
+        return with_summary(model, sessions, table)
+
+
+class PositionBasedModel(RankExaminationModel):
+    """PBM: a document is examined with the probability of its rank (Craswell et al., WSDM 2008).
+
+    Only products of examination and attraction are observed. So `propensities` are relative to rank 1.
+
+    Examples
+    --------
+    >>> lists = [["a", "b"], ["b", "a"]] * 50
+    >>> clicks = [["a"], ["a"]] * 15 + [["a"], []] * 15 + [[], []] * 20
+    >>> model = PositionBasedModel.fit(ClickSessions.from_lists(["q"] * 100, lists, clicks))
+    >>> model.propensities.round(1).tolist()      # a: 30 clicks of 50 at rank 1, 15 of 50 at rank 2
+    [1.0, 0.5]
+    """
+
+    name: ClassVar[str] = "pbm"
+
+    @property
+    def propensities(self) -> Floats:
+        """P(E = 1) at each rank over that at rank 1."""
+        return np.asarray(self.by_rank / self.by_rank[0])
+
+    @classmethod
+    def fit(
+        cls,
+        sessions: ClickSessions,
+        *,
+        weight: Floats | None = None,
+        settings: FitSettings | None = None,
+    ) -> Self:
+        """Fit by EM over counts by pair and rank."""
+        table = SessionTable.of(sessions, weight)
+        n_ranks = table.n_ranks
+        cells = CellTable.of(table, table.places, n_ranks)
+        attraction, by_rank, summary = _fit_cells(table, cells, n_ranks, chosen_settings(settings))
+        return cls(attraction=table.pair_values(attraction), by_rank=by_rank, summary=summary)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UserBrowsingModel(ClickModel):
+    """UBM: examination depends on the rank and on that of the last click (Dupret, Piwowarski, SIGIR 2008).
+
+    Parameters
+    ----------
+    by_last_click
+        P(E = 1) at rank r (row r - 1) if the last click is at rank l (column l; 0 without a click).
+    """
+
+    name: ClassVar[str] = "ubm"
+    by_last_click: Floats
+
+    def next_examination(
+        self, step: RankStep, visit: RankVisit | None, last_click: Ints
+    ) -> Floats | float:
+        """Return the examination at the rank after this last click."""
+        row = self.by_last_click[min(step.place, len(self.by_last_click) - 1)]
+        return np.asarray(row[np.minimum(last_click, len(row) - 1)])
+
+    def examination(self, sessions: ClickSessions) -> Floats:
+        """Return P(E = 1) of each row: the mean over where the last click may be."""
+        attraction = self.row_attraction(sessions)
+        examined = np.zeros(len(attraction))
+        chance = np.zeros(
+            (len(sessions), sessions.depth + 1)
+        )  # that the last click is at each rank
+        chance[:, 0] = 1.0
+        for step in rank_steps(sessions.groups):
+            last = np.arange(step.place + 1)
+            given_last = self.next_examination(step, None, last)
+            before = chance[step.sessions, : step.place + 1]
+            examined[step.rows] = np.einsum("sl,l->s", before, given_last)
+            clicks = before * given_last * attraction[step.rows, None]
+            chance[step.sessions, : step.place + 1] = before - clicks
+            chance[step.sessions, step.place + 1] = clicks.sum(axis=1)
+        return examined
+
+    def parameters(self) -> Mapping[str, NDArray[Any]]:
+        """Return the examination by rank and last click."""
+        return {"by_last_click": self.by_last_click}
+
+    @classmethod
+    def from_parameters(
+        cls, attraction: PairValues, parameters: Mapping[str, Floats], summary: FitSummary | None
+    ) -> Self:
+        """Return the model with these parameters."""
+        [table] = parameters.values()
+        if table.ndim != 2 or len(table) == 0 or table.shape[0] != table.shape[1]:
+            raise ValueError("examination that is not a square table")
+        return cls(attraction=attraction, by_last_click=table, summary=summary)
+
+    @classmethod
+    def fit(
+        cls,
+        sessions: ClickSessions,
+        *,
+        weight: Floats | None = None,
+        settings: FitSettings | None = None,
+    ) -> Self:
+        """Fit by EM over counts by pair, rank and last click."""
+        table = SessionTable.of(sessions, weight)
+        n_ranks = table.n_ranks
+        context = table.places * n_ranks + last_click_ranks(table)
+        cells = CellTable.of(table, context, n_ranks * n_ranks)
+        attraction, examination, summary = _fit_cells(
+            table, cells, n_ranks * n_ranks, chosen_settings(settings)
+        )
+        return cls(
+            attraction=table.pair_values(attraction),
+            by_last_click=examination.reshape(n_ranks, n_ranks), summary=summary,
+        )  # fmt: skip
+
+
+def last_click_ranks(table: SessionTable) -> Ints:
+    """Return the rank of the last click above each row, 0 without one."""
+    n = len(table.places)
+    row = np.arange(n)
+    last = np.maximum.accumulate(np.where(table.clicked, row, -1))
+    last_before = np.concatenate([[-1], last[:-1]])[:n]
+    start = row - table.places
+    return np.where(last_before >= start, last_before - start + 1, 0)
+
+
+def _fit_cells(
+    table: SessionTable, cells: CellTable, n_contexts: int, settings: FitSettings
+) -> tuple[Floats, Floats, FitSummary]:
+    """Maximise the likelihood of counts: attraction by pair, examination by context."""
+    n_pairs, rate = len(table.pairs), max(table.click_rate, CLIP)
+    by_pair = cells.by_pair(cells.impressions)
+    by_context = cells.by_context(cells.impressions, n_contexts)
+
+    def step(parameters: Floats) -> tuple[Floats, float]:
+        attraction, examination = parameters[:n_pairs].copy(), parameters[n_pairs:].copy()
+        attracted, examined, value = kernels.click_cells_pass(
+            cells.pair_offsets, cells.context, cells.impressions, cells.clicks, attraction, examination
+        )  # fmt: skip
+        value += log_prior(attraction, rate, settings.smoothing)
+        return np.concatenate([
+            smooth_ratio(attracted, by_pair, rate, settings.smoothing),
+            smooth_ratio(examined, by_context, 0.5, 0.0),
+        ]), value  # fmt: skip
+
+    # Examination starts at the click rates of contexts, so that EM need not find its shape.
+    rates = smooth_ratio(cells.by_context(cells.clicks, n_contexts), by_context, rate, 1.0)
+    start = np.concatenate([
+        np.full(n_pairs, min(0.5, np.sqrt(rate))), np.clip(0.9 * rates / rates.max(), CLIP, 1 - CLIP)
+    ])  # fmt: skip
+    maximum = accelerated_em(
+        step, start, tolerance=settings.tolerance, max_steps=settings.max_steps, margin=CLIP
+    )
+    attraction, examination = maximum.parameters[:n_pairs], maximum.parameters[n_pairs:]
+    summary = summarise(table, maximum, log_prior(attraction, rate, settings.smoothing))
+    return attraction, examination, summary
+
+
+def summarise(table: SessionTable, maximum: EmMaximum, prior: float) -> FitSummary:
+    """Return how EM went."""
+    n_sessions = len(table.weight)
+    return FitSummary(n_sessions, maximum.objective - prior, maximum.steps, maximum.converged)
+
+
+def with_summary(model: Closed, sessions: ClickSessions, table: SessionTable) -> Closed:
+    """Return a model that was fitted in closed form, with the summary of its fit."""
+    order = np.argsort(sessions.query.codes, kind="stable")
+    value = float((model.log_likelihood(sessions)[order] * table.weight).sum())
+    return replace(model, summary=FitSummary(len(sessions), value, 1, True))

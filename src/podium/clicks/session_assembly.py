@@ -1,0 +1,266 @@
+"""Assemble sessions from rows of a log; set aside the impossible ones and bots, with counts by reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from podium.clicks.click_sessions import ClickSessions
+from podium.clicks.event_rows import CLICK, HIT, IMPRESSION, EventRows
+from podium.clicks.session_counts import REASONS, SessionCounts
+from podium.data import Groups
+from podium.errors import UsageError
+from podium.feedback.list_sums import StringCodes
+from podium.typing import Bools, Floats, Ints
+
+CLOCK_SLACK_SECONDS = 1.0
+"""A click may have a time so much before that of its query."""
+MIN_CLICKED_LIST = 5
+"""A list of so many documents or more whose documents were all clicked was not read by a person."""
+
+
+@dataclass(frozen=True)
+class SessionChecks:
+    """Limits beyond which a session is set aside.
+
+    Parameters
+    ----------
+    max_position
+        The greatest possible position.
+    max_user_sessions
+        The most sessions that a person has in a day.
+    """
+
+    max_position: int = 1000
+    max_user_sessions: int = 200
+
+    def __post_init__(self) -> None:
+        if self.max_position < 1 or self.max_user_sessions < 1:
+            raise UsageError(
+                "expected max_position and max_user_sessions of 1 or more, got "
+                f"{self.max_position} and {self.max_user_sessions}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _ListRows:
+    """One row per document of a list, sorted by list, then by document."""
+
+    list_number: Ints
+    doc: Ints
+    position: Floats
+    at_two_positions: Bools
+    is_in_list: Bools
+    is_clicked: Bools
+    click_time: Floats
+    time: Floats
+    base: Floats
+
+
+def assemble_sessions(rows: EventRows, checks: SessionChecks) -> ClickSessions:
+    """Return the sessions of rows; neither the order of rows nor repeated rows change them."""
+    n_lists = len(rows.lists)
+    merged = _merge(rows, n_lists)
+    list_time = _list_times(rows, merged, n_lists)
+    reasons = _reasons(rows, merged, list_time, checks, n_lists)
+    ids = np.array([*map(str, rows.lists)], dtype=object)
+    good = np.flatnonzero(reasons < 0)
+    id_order = np.argsort(ids[good].astype(str) if len(good) else np.zeros(0), kind="stable")
+    order = good[id_order][np.argsort(list_time[good[id_order]], kind="stable")]
+    sessions = _make_sessions(rows, merged, order, list_time)
+    is_first = _first_of_equals(sessions, [rows.facts.user.get(i) for i in order.tolist()])
+    counts = np.bincount(reasons[reasons >= 0], minlength=len(REASONS)).tolist()
+    by_reason = dict(zip(REASONS, counts, strict=True))
+    by_reason["duplicate_sessions"] = int((~is_first).sum())
+    if not is_first.all():
+        sessions = sessions.take(np.flatnonzero(is_first))
+    return replace(sessions, counts=_counts(rows, sessions, by_reason))
+
+
+def _merge(rows: EventRows, n_lists: int) -> _ListRows:
+    """Join the rows of each document of a list."""
+    list_number, doc, kind = (rows.column(c) for c in ("list_number", "doc", "kind"))
+    position, time = rows.column("position").copy(), rows.column("time")
+    shows_zero = np.zeros(n_lists, dtype=bool)
+    shows_zero[list_number[(kind != HIT) & (position == 0)]] = True
+    position[(kind != HIT) & shows_zero[list_number]] += 1
+    keys, row = np.unique(list_number * max(1, len(rows.docs)) + doc, return_inverse=True)
+    row, n = row.reshape(-1), len(keys)
+    lists, docs = np.divmod(keys, max(1, len(rows.docs)))
+    first = {k: _least(row, position, kind == k, n) for k in (IMPRESSION, CLICK, HIT)}
+    last_impression = -_least(row, -position, kind == IMPRESSION, n)
+    is_clicked, has_impression, is_hit = (
+        np.bincount(row[kind == k], minlength=n) > 0 for k in (CLICK, IMPRESSION, HIT)
+    )
+    place = np.where(has_impression, first[IMPRESSION], first[HIT])
+    # Hits belong to the list down to the last document that was shown or clicked, or all without impressions.
+    deepest = np.full(n_lists, -np.inf)
+    np.maximum.at(
+        deepest,
+        lists,
+        np.where(has_impression | (is_clicked & is_hit), np.nan_to_num(place), -np.inf),
+    )
+    has_impressions = np.bincount(lists[has_impression], minlength=n_lists) > 0
+    deepest[~has_impressions] = np.inf
+    is_in_list = has_impression | (is_hit & (place <= deepest[lists]))
+    earliest = _least(row, time, kind != CLICK, n)
+    return _ListRows(
+        lists, docs, place, has_impression & (last_impression > first[IMPRESSION]), is_in_list, is_clicked,
+        _least(row, time, kind == CLICK, n), earliest,
+        _least(row, rows.column("base"), kind == IMPRESSION, n),
+    )  # fmt: skip
+
+
+def _least(row: Ints, values: Floats, used: Bools, n: int) -> Floats:
+    """Return the least value by row, NaN without one."""
+    least = np.full(n, np.inf)
+    used = used & ~np.isnan(values)
+    np.minimum.at(least, row[used], values[used])
+    least[np.isinf(least)] = np.nan
+    return least
+
+
+def _list_times(rows: EventRows, merged: _ListRows, n_lists: int) -> Floats:
+    """Return the time of the query of each list, otherwise of its first impression."""
+    times = _least(merged.list_number, merged.time, np.ones(len(merged.doc), dtype=bool), n_lists)
+    for number, time in rows.facts.time.items():
+        times[number] = time
+    return times
+
+
+def _reasons(
+    rows: EventRows, merged: _ListRows, list_time: Floats, checks: SessionChecks, n_lists: int
+) -> Ints:
+    """Return the number of the first reason to set each list aside, -1 if there is none."""
+
+    def any_row(is_wrong: Bools) -> Bools:
+        return np.bincount(merged.list_number[is_wrong], minlength=n_lists) > 0
+
+    inside, position = merged.is_in_list, merged.position
+    is_position = position >= 1
+    is_position &= position == np.floor(position)
+    n_docs = np.bincount(merged.list_number[inside], minlength=n_lists)
+    length = np.array([rows.facts.n_hits.get(i, checks.max_position) for i in range(n_lists)])
+    length = np.minimum(length, checks.max_position)
+    order = np.lexsort((position, merged.list_number))
+    order = order[inside[order]]
+    repeats = np.zeros(len(position), dtype=bool)
+    repeats[order[1:]] = (merged.list_number[order[1:]] == merged.list_number[order[:-1]]) & (
+        position[order[1:]] == position[order[:-1]]
+    )
+    n_clicked = np.bincount(merged.list_number[inside & merged.is_clicked], minlength=n_lists)
+    early = merged.click_time < list_time[merged.list_number] - CLOCK_SLACK_SECONDS
+    wrong: dict[str, Any] = {
+        "missing_positions": any_row(inside & ~is_position) | (n_docs == 0),
+        "positions_beyond_list": any_row(inside & (position > length[merged.list_number])),
+        "repeated_positions": any_row(inside & (repeats | merged.at_two_positions)),
+        "position_gaps": any_row(inside & (position > n_docs[merged.list_number])),
+        "unshown_clicks": any_row(~inside & merged.is_clicked),
+        "clock_errors": any_row(early),
+        "missing_query": np.array([i not in rows.facts.text for i in range(n_lists)], dtype=bool),
+        "busy_users": _is_busy(rows, list_time, checks.max_user_sessions, n_lists),
+        "clicks_on_everything": (n_docs >= MIN_CLICKED_LIST) & (n_clicked == n_docs),
+    }
+    reasons = np.full(n_lists, -1)
+    names = list(REASONS)
+    for name, is_wrong in wrong.items():
+        reasons[(reasons < 0) & is_wrong] = names.index(name)
+    return reasons
+
+
+def _is_busy(rows: EventRows, list_time: Floats, most: int, n_lists: int) -> Bools:
+    """Return whether the user of each list has more lists on its day than a person."""
+    users = StringCodes.of(
+        [None if (u := rows.facts.user.get(i)) is None else str(u) for i in range(n_lists)]
+    ).codes
+    day = np.nan_to_num(np.floor(list_time / 86_400.0)).astype(np.int64)
+    _, visit, counts = np.unique(
+        np.stack([users, day]), axis=1, return_inverse=True, return_counts=True
+    )
+    return np.asarray((users >= 0) & (counts[visit.reshape(-1)] > most))
+
+
+def _make_sessions(
+    rows: EventRows, merged: _ListRows, order: Ints, list_time: Floats
+) -> ClickSessions:
+    """Return the sessions of these lists, in this order."""
+    place = np.full(len(rows.lists), -1)
+    place[order] = np.arange(len(order))
+    used = np.flatnonzero(merged.is_in_list & (place[merged.list_number] >= 0))
+    session = place[merged.list_number[used]]
+    used = used[np.lexsort((merged.position[used], session))]
+    session = place[merged.list_number[used]]
+    groups = Groups.from_sizes(np.bincount(session, minlength=len(order)))
+    clicks = np.flatnonzero(merged.is_clicked[used])
+    time = np.nan_to_num(merged.click_time[used[clicks]], nan=np.inf)
+    clicks = clicks[np.lexsort((clicks, time, session[clicks]))]
+    number = np.zeros(len(used), dtype=np.int16)
+    runs = Groups.from_sizes(np.bincount(session[clicks], minlength=len(order)))
+    number[clicks] = runs.places + 1
+    facts, numbers = rows.facts, order.tolist()
+    names = StringCodes.of([*map(str, rows.docs)])
+    base = merged.base[used]
+    has_base = len(base) > 0 and not np.isnan(base).any()
+    return ClickSessions(
+        groups, StringCodes.of([facts.text[i] for i in numbers]),
+        _used_names(StringCodes(names.table, names.codes[merged.doc[used]])), number, list_time[order],
+        StringCodes.of([facts.variant.get(i) for i in numbers]),
+        StringCodes.of([facts.user_class.get(i) for i in numbers]),
+        _bases(groups, base) if has_base else None,
+    )  # fmt: skip
+
+
+def _used_names(column: StringCodes) -> StringCodes:
+    """Return the column with only the names that occur in its table."""
+    used, codes = np.unique(column.codes, return_inverse=True)
+    return StringCodes(tuple(column.table[i] for i in used.tolist()), codes.reshape(-1))
+
+
+def _bases(groups: Groups, base: Floats) -> Ints:
+    """Return positions before the randomisation, from 1."""
+    starts_at_zero = groups.reduce(np.minimum, base) == 0
+    return np.asarray(base + groups.spread(starts_at_zero), dtype=np.int64)
+
+
+def _first_of_equals(sessions: ClickSessions, users: list[Any]) -> Bools:
+    """Return whether no earlier session has the same user, query, time, documents and clicks."""
+    offsets, first = sessions.groups.offsets.tolist(), np.ones(len(sessions), dtype=bool)
+    same_time = np.zeros(len(sessions), dtype=bool)  # sessions are sorted by time
+    same_time[1:] = sessions.time[1:] == sessions.time[:-1]
+    candidates = np.flatnonzero(same_time | np.append(same_time[1:], False))
+    earlier: set[tuple[Any, ...]] = set()
+    for i in candidates.tolist():
+        rows = slice(offsets[i], offsets[i + 1])
+        key = (
+            users[i], int(sessions.query.codes[i]), float(sessions.time[i]),
+            sessions.doc.codes[rows].tobytes(), sessions.click_order[rows].tobytes(),
+        )  # fmt: skip
+        first[i] = key not in earlier
+        earlier.add(key)
+    return first
+
+
+def _counts(rows: EventRows, sessions: ClickSessions, by_reason: dict[str, int]) -> SessionCounts:
+    shares = np.bincount(sessions.query.codes, minlength=1) / max(1, len(sessions))
+    largest = int(np.argmax(shares))
+    return SessionCounts(
+        records=rows.counts["records"], sessions=len(sessions), malformed=rows.counts["malformed"],
+        duplicates=_count_duplicates(rows), largest_query_share=float(shares[largest]),
+        largest_query=sessions.query.table[largest] if len(sessions) else "", **by_reason,
+    )  # fmt: skip
+
+
+def _count_duplicates(rows: EventRows) -> int:
+    """Return the number of events that repeat an earlier record: its id, or all its fields."""
+    used = rows.column("kind") != HIT
+    key = rows.column("record_key")[used].astype(np.uint64)
+    fields = np.zeros(len(key), dtype=np.uint64)
+    for name in ("list_number", "doc", "kind", "position", "time"):
+        values = np.nan_to_num(rows.column(name)[used].astype(np.float64), nan=-1.0)
+        fields = (fields ^ values.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        fields ^= fields >> np.uint64(29)
+    timed = ~np.isnan(rows.column("time")[used]) | (key != 0)
+    keys = np.where(key != 0, key, fields)[timed]
+    return len(keys) - len(np.unique(keys))

@@ -1,0 +1,116 @@
+"""SessionCounts: how many sessions a log has, and how many were set aside, reason by reason."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+
+REASONS = {
+    "missing_positions": "no position for a document: log the rank of every impression",
+    "repeated_positions": "two documents at one position, or one document at two",
+    "position_gaps": "a position is missing between the first and the last: impressions were lost",
+    "positions_beyond_list": "a position is beyond the end of the list",
+    "unshown_clicks": "a click on a document that the list did not show",
+    "clock_errors": "a click has an earlier time than its query: clocks differ",
+    "missing_query": "the list has no query text and no query id",
+    "busy_users": "the user has more sessions than a person: a bot, or a shared id",
+    "clicks_on_everything": "every document was clicked: a bot, or a test",
+    "duplicate_sessions": "the same list, time, clicks and user as an earlier session",
+}
+"""Why a session is set aside -> what that means."""
+
+DOMINANT_SHARE = 0.5
+"""A query with a larger share of the sessions than this decides the estimates almost alone."""
+SET_ASIDE_SHARE = 0.2
+"""If a larger share of the sessions is set aside than this, the rest may not be typical."""
+
+
+@dataclass(frozen=True)
+class SessionCounts:
+    """Counts of records, of sessions, and of sessions that were set aside for each reason of ``REASONS``.
+
+    A session that is wrong for several reasons counts for the first of them.
+
+    Parameters
+    ----------
+    records
+        Lines or rows that were read: queries and events, or impressions.
+    sessions
+        Sessions that were kept.
+    malformed
+        Records that could not be read, or lack a session, a document or an action.
+    duplicates
+        Records that came before.
+    largest_query_share
+        The share of the kept sessions that belongs to the most frequent query.
+    """
+
+    records: int = 0
+    sessions: int = 0
+    malformed: int = 0
+    duplicates: int = 0
+    missing_positions: int = 0
+    repeated_positions: int = 0
+    position_gaps: int = 0
+    positions_beyond_list: int = 0
+    unshown_clicks: int = 0
+    clock_errors: int = 0
+    missing_query: int = 0
+    busy_users: int = 0
+    clicks_on_everything: int = 0
+    duplicate_sessions: int = 0
+    largest_query_share: float = 0.0
+    largest_query: str = ""
+
+    @property
+    def set_aside(self) -> dict[str, int]:
+        """The number of sessions that were set aside, for each reason that occurred.
+
+        Examples
+        --------
+        >>> SessionCounts(sessions=7, busy_users=3).set_aside
+        {'busy_users': 3}
+        """
+        counts = {reason: getattr(self, reason) for reason in REASONS}
+        return {reason: n for reason, n in counts.items() if n}
+
+    @property
+    def messages(self) -> list[str]:
+        """What the reader should know before trusting an estimate from these sessions.
+
+        Examples
+        --------
+        >>> SessionCounts(sessions=7, busy_users=3).messages[-1]
+        '30% of the sessions were set aside: the others may not be typical of the users'
+        """
+        lines = [
+            f"{n:,} session{'s' * (n != 1)} set aside: {REASONS[r]}"
+            for r, n in self.set_aside.items()
+        ]
+        n_aside = sum(self.set_aside.values())
+        share = n_aside / max(1, n_aside + self.sessions)
+        if self.malformed:
+            lines.append(f"records left out that cannot be read: {self.malformed:,}")
+        if self.duplicates:
+            lines.append(f"records left out that came before: {self.duplicates:,}")
+        if share > SET_ASIDE_SHARE:
+            lines.append(
+                f"{share:.0%} of the sessions were set aside: the others may not be typical of the users"
+            )
+        if self.largest_query_share > DOMINANT_SHARE:
+            lines.append(
+                f"the query {self.largest_query!r:.80} has {self.largest_query_share:.0%} of the "
+                "sessions: estimates describe this query, and intervals over queries are wide"
+            )
+        return lines
+
+    def to_dict(self) -> dict[str, int | float | str]:
+        """Return the counts as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, object]) -> SessionCounts:
+        """Return counts from JSON; raises ValueError for a value of another type."""
+        kinds = {f.name: type(f.default) for f in fields(cls)}
+        if set(values) != set(kinds) or any(type(v) is not kinds[k] for k, v in values.items()):
+            raise ValueError("counts of other names or types")
+        return cls(**values)  # type: ignore[arg-type]
