@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 import podium
 from benchmarks.measure import Contender, Report, Row, speedup
@@ -43,10 +44,10 @@ def run(quick: bool = False) -> Report:
     draws, n_sessions = (20, 20_000) if quick else (DRAWS, 1_000_000)
     report = Report("clicks", "Clicks: sessions, click models, propensities", {"draws": draws})
     with tempfile.TemporaryDirectory(prefix="podium-bench-") as folder:
-        _reading(report, Path(folder), 500 if quick else 20_000, 3 if quick else 7)
+        _reading(report, Path(folder), 500 if quick else 20_000, 3)
         _large_log(report, Path(folder), n_sessions)
-    _fits(report, 300 if quick else 2000)
-    report.tables.append(_recovery(4 if quick else 20))
+    _fits(report, 300 if quick else 20_000)
+    report.tables.append(_recovery(4 if quick else 10))
     report.tables.append(_coverage_of_propensities(draws))
     report.tables.append(_coverage_of_policies(draws))
     return report
@@ -213,11 +214,9 @@ def _coverage_of_propensities(draws: int) -> list[list[str]]:
     truth, rows = 1 / np.arange(1, 7), []
     sources = {"swaps": (0, 0.1), "harvest": (0, 0.1), "two rankers": ({"a": 0, "b": 1}, 0.0)}
     for name, (logger, swap) in sources.items():
-        covers = []
-        for seed in range(draws):
-            sessions = simulate(data, logger, "pbm", 20_000, swap=swap, seed=seed)
-            estimate = estimate_propensities(sessions, "swaps" if name == "swaps" else "harvest")
-            covers.append((estimate.low <= truth) & (truth <= estimate.high))
+        method = "swaps" if name == "swaps" else "harvest"
+        draw = partial(_propensities_cover, data, logger, swap, method, truth)
+        covers = Parallel(n_jobs=-1)(delayed(draw)(seed) for seed in range(draws))
         shares = np.mean(covers, axis=0)[1:]
         rows.append([name, f"{shares.mean():.3f}", *(f"{share:.3f}" for share in shares)])
     head = [
@@ -226,6 +225,14 @@ def _coverage_of_propensities(draws: int) -> list[list[str]]:
         *(f"rank {r}" for r in range(2, 7)),
     ]
     return [head, *rows]
+
+
+def _propensities_cover(
+    data: Any, logger: Any, swap: float, method: str, truth: Any, seed: int
+) -> Any:
+    sessions = simulate(data, logger, "pbm", 20_000, swap=swap, seed=seed)
+    estimate = estimate_propensities(sessions, method)
+    return (estimate.low <= truth) & (truth <= estimate.high)
 
 
 def _coverage_of_policies(draws: int) -> list[list[str]]:
@@ -252,13 +259,15 @@ def _coverage_of_policies(draws: int) -> list[list[str]]:
 def _cover(
     data: Any, policy: Any, model: Any, settings: PolicySettings, truth: float, draws: int
 ) -> list[str]:
-    covers, widths, effective = [], [], []
-    for seed in range(draws):
+    def draw(seed: int) -> tuple[bool, float, float]:
         queries = np.random.default_rng(seed).choice(data.n_queries, 200, replace=False)
         part, rows = data.subset(queries), data.groups.take(queries)[1]
         sessions = simulate(part, {"a": 0, "b": 1}, model, 3000, seed=seed)
         estimate = evaluate_policy(sessions, part, policy[rows], model, settings)
-        covers.append(estimate.interval.low <= truth <= estimate.interval.high)
-        widths.append(estimate.interval.high - estimate.interval.low)
-        effective.append(estimate.effective_queries)
-    return [f"{np.mean(covers):.3f}", f"{np.mean(widths):.4f}", f"{np.mean(effective):.0f}"]
+        interval = estimate.interval
+        covers = interval.low <= truth <= interval.high
+        return covers, interval.high - interval.low, estimate.effective_queries
+
+    results = Parallel(n_jobs=-1)(delayed(draw)(seed) for seed in range(draws))
+    covers, widths, effective = np.mean(results, axis=0).tolist()
+    return [f"{covers:.3f}", f"{widths:.4f}", f"{effective:.0f}"]
