@@ -74,9 +74,9 @@ class CandidateSearch:
         self.on_stage(f"fold 1 of {runner.n_folds}, {len(first)} candidates")
         runner.measure_sample_times(first, FIRST_RUNG_SHARE)
         runner.run([FitTask(number, 0, 0) for number in first], FIRST_RUNG_SHARE)
-        families = self._worthy_families(self._finished(first, 0))
+        families = self._families_far_behind(self._finished(first, 0))
         others = [n for n in range(len(runner.candidates)) if n not in first]
-        worthy = [n for n in others if runner.candidates[n].family in families]
+        worthy = [n for n in others if runner.candidates[n].family not in families]
         entering = sorted([*first, *worthy[: entrants - len(first)]])
         for number in others:
             self.outcomes[number] = (
@@ -87,11 +87,11 @@ class CandidateSearch:
         runner.run([FitTask(number, 0, 0) for number in entering], FIRST_RUNG_SHARE)
         return self._finished(entering, 0) or self._fit_quickest(entrants)
 
-    def _worthy_families(self, running: Sequence[int]) -> set[Family]:
-        """Return the families with a candidate that is not far behind; all, if nothing is fitted."""
+    def _families_far_behind(self, running: Sequence[int]) -> set[Family]:
+        """Return the families whose candidates are all far behind; a family without a fit is not."""
         candidates, far = self.runner.candidates, self._far_behind(running)
-        worthy = {candidates[number].family for number in running if number not in far}
-        return worthy or {candidate.family for candidate in candidates}
+        leading = {candidates[number].family for number in running if number not in far}
+        return {candidates[number].family for number in far} - leading
 
     def _far_behind(self, running: Sequence[int]) -> set[int]:
         """Return the candidates that are far behind, by the folds that all of these have."""
