@@ -70,7 +70,9 @@ def make_web_search(n_queries: int, n_features: int, seed: int) -> RankingData:
     place = np.clip(place + groups.spread(0.08 * rng.standard_normal(n_queries)), 0, 1)
     y = np.searchsorted([0.55, 0.78, 0.9, 0.97], place).astype(np.float64)
     X = np.stack([_feature(z, rng) for _ in range(n_features)], axis=1)
-    return RankingData(X=X, y=y, groups=groups, qids=np.arange(n_queries).astype(str).astype(object))
+    return RankingData(
+        X=X, y=y, groups=groups, qids=np.arange(n_queries).astype(str).astype(object)
+    )
 
 
 def _utility(z: Floats, rng: np.random.Generator) -> Floats:
@@ -101,7 +103,11 @@ GENERATED: dict[str, GeneratedProblem] = {
     "heavy ties": GeneratedProblem(
         200,
         settings={
-            "grades": FIVE_GRADES, "noise": 1.0, "features": "levels", "truth": "nonlinear", "n_docs": (10, 30)
+            "grades": FIVE_GRADES,
+            "noise": 1.0,
+            "features": "levels",
+            "truth": "nonlinear",
+            "n_docs": (10, 30),
         },
     ),
     "web search": GeneratedProblem(400, settings=None),

@@ -1,14 +1,15 @@
 """`auto` beside tuned libraries, each with the same processor time: ``python -m benchmarks.quality_auto``.
 
-Each cell is one contender on one fold with a budget of processor seconds and one thread, so that other work on
-the machine does not matter. Finished cells are kept in results/quality_auto; a run measures only those that
-are missing, and several runs may work at a time on different contenders. --fits measures single fits with
-default settings instead: the losses with and without bagging. --docs only writes the tables.
+Each cell is one contender on one fold with a budget of processor seconds and one thread, so that other
+work on the machine does not matter. Finished cells are kept in results/quality_auto; a run measures only
+those that are missing, and several runs may work at a time on different contenders. --fits measures single
+fits with default settings instead: the losses with and without bagging. --docs only writes the tables.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
@@ -20,6 +21,8 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 import podium
 from benchmarks.generated_problems import GENERATED
@@ -150,6 +153,11 @@ def problem_folds(problem: str, data: Path) -> Sequence[Fold]:
     return read_folds(data / problem) if problem in SETS else GENERATED[problem].folds()
 
 
+def fold_count(problem: str) -> int:
+    """Return the number of folds of a problem."""
+    return 5 if problem in SETS else GENERATED[problem].n_folds
+
+
 def measure_missing(cells: Sequence[StudyCell], data: Path) -> None:
     """Measure the cells without a result, in order."""
     for number, cell in enumerate(cells, start=1):
@@ -162,14 +170,15 @@ def measure_missing(cells: Sequence[StudyCell], data: Path) -> None:
 
 
 def plan(options: argparse.Namespace) -> list[StudyCell]:
-    """Return the cells of the options: all contenders on the first fold first."""
+    """Return the cells of the options, fold by fold."""
     seconds = None if options.fits else options.seconds
     names = SINGLE_FITS if options.fits else CONTENDERS
     wanted = [name for name in names if not options.contenders or name in options.contenders]
     return [
         StudyCell(problem, fold, contender, seconds)
         for problem in options.problems
-        for fold in range(5 if problem in SETS else GENERATED[problem].n_folds)
+        for fold in range(fold_count(problem))
+        if not options.folds or fold + 1 in options.folds
         for contender in wanted
     ]
 
@@ -181,6 +190,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--fits", action="store_true", help="single fits instead of searches")
     parser.add_argument("--contenders", nargs="*", help="only these")
     parser.add_argument("--problems", nargs="*", default=SETS, help=", ".join((*SETS, *GENERATED)))
+    parser.add_argument("--folds", nargs="*", type=int, help="only these, from 1")
     parser.add_argument("--docs", action="store_true", help="only write the tables")
     return parser.parse_args()
 
@@ -191,7 +201,9 @@ def main() -> None:
     # One thread, whatever the size of the data: processor time is what all contenders share.
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     if not options.docs:
-        measure_missing(plan(options), options.data)
+        with threadpool_limits(1):
+            measure_missing(plan(options), options.data)
+    importlib.import_module("benchmarks.quality_auto_tables").write_tables()
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ class LightGBMPeer(Peer):
     """LightGBM's own training with one of its two ranking objectives."""
 
     objective: ClassVar[str]
-    defaults = {"learning_rate": 0.1}
+    defaults: ClassVar[dict[str, Any]] = {"learning_rate": 0.1}
 
     def __init__(self, fold: Fold) -> None:
         super().__init__(fold)
@@ -193,7 +193,7 @@ class XGBoostPeer(Peer):
     """XGBoost's rank:ndcg."""
 
     name = "XGBoost rank:ndcg"
-    defaults = {"eta": 0.1}
+    defaults: ClassVar[dict[str, Any]] = {"eta": 0.1}
 
     def __init__(self, fold: Fold) -> None:
         super().__init__(fold)
@@ -224,7 +224,7 @@ class XGBoostPeer(Peer):
         """Fit with these settings until validation stops the fit or the budget is used."""
         xgb = self._xgboost
 
-        class EndOfBudget(xgb.callback.TrainingCallback):  # type: ignore[misc, name-defined]
+        class EndOfBudget(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
             def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
                 return timer.is_over
 
@@ -237,14 +237,16 @@ class XGBoostPeer(Peer):
             early_stopping_rounds=PATIENCE, callbacks=[EndOfBudget()], verbose_eval=False,
         )  # fmt: skip
         best = booster.best_iteration + 1
-        return PeerFit(*(booster.predict(m, iteration_range=(0, best)) for m in self._matrices), best)
+        return PeerFit(
+            *(booster.predict(m, iteration_range=(0, best)) for m in self._matrices), best
+        )
 
 
 class CatBoostPeer(Peer):
     """CatBoost's YetiRank."""
 
     name = "CatBoost YetiRank"
-    defaults = {"learning_rate": 0.1}
+    defaults: ClassVar[dict[str, Any]] = {"learning_rate": 0.1}
 
     def __init__(self, fold: Fold) -> None:
         super().__init__(fold)
@@ -277,11 +279,18 @@ class CatBoostPeer(Peer):
 
         booster = self._catboost.CatBoost(
             {
-                "loss_function": "YetiRank", "iterations": MAX_ROUNDS, "random_seed": seed,
-                "eval_metric": "NDCG:top=10;type=Exp;hints=skip_train~true", "use_best_model": True,
-                "od_type": "Iter", "od_wait": PATIENCE, "thread_count": 1, "logging_level": "Silent",
-                "allow_writing_files": False, **settings,
-            }  # fmt: skip
+                "loss_function": "YetiRank",
+                "iterations": MAX_ROUNDS,
+                "random_seed": seed,
+                "eval_metric": "NDCG:top=10;type=Exp;hints=skip_train~true",
+                "use_best_model": True,
+                "od_type": "Iter",
+                "od_wait": PATIENCE,
+                "thread_count": 1,
+                "logging_level": "Silent",
+                "allow_writing_files": False,
+                **settings,
+            }
         )
         train, valid, test = self._pools
         booster.fit(train, eval_set=valid, callbacks=[EndOfBudget()])

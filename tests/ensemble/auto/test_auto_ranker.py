@@ -264,7 +264,9 @@ def test_a_family_far_behind_makes_room_for_others(monkeypatch):
         own = [c for c in behind.candidates if c.family == family]
         assert sum(c.fits > 0 for c in own) <= n_pilots
         assert all("family is far behind" in c.outcome for c in own[n_pilots:])
-    linear = [sum(c.fits > 0 for c in r.candidates if c.family == "linear") for r in (alike, behind)]
+    linear = [
+        sum(c.fits > 0 for c in r.candidates if c.family == "linear") for r in (alike, behind)
+    ]
     assert linear[0] < linear[1]
     assert {c.family for c in behind.members} == {"linear"}
     assert not [c for c in alike.candidates if "far behind" in c.outcome]

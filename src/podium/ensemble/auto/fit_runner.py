@@ -138,7 +138,14 @@ class FitRunner:
             held_out = self.folds(task.division) == task.fold
             limit = self._fit_limit(left)
             yield delayed(_run_task)(
-                task, candidate.ranker, data, held_out, valid, self.metric, limit, self.clock.budget.clock
+                task,
+                candidate.ranker,
+                data,
+                held_out,
+                valid,
+                self.metric,
+                limit,
+                self.clock.budget.clock,
             )
 
     def _fit_limit(self, seconds_left: float) -> float | None:
