@@ -30,7 +30,7 @@ class ProcessorTimer:
 
     seconds: float
     earlier: float = 0.0
-    started: float = field(default_factory=time.process_time)
+    started: float = field(default_factory=lambda: time.process_time())
 
     @property
     def used(self) -> float:
