@@ -202,11 +202,11 @@ def _combinations() -> list[str]:
         return []
     seconds, results = whole
     reports = [cell["report"] for cells in results.values() for cell in cells[AUTO]]
-    found: dict[str, list[float]] = {}
+    gains_of: dict[str, list[float]] = {}
     for report in reports:
         single = next(c["value"] for c in report["combinations"] if c["name"] == "best single")
         for combination in report["combinations"]:
-            found.setdefault(combination["name"], []).append(combination["value"] - single)
+            gains_of.setdefault(combination["name"], []).append(combination["value"] - single)
     chosen = Counter(c["name"] for r in reports for c in r["combinations"] if c["is_chosen"])
     rows = [
         [
@@ -215,7 +215,7 @@ def _combinations() -> list[str]:
             f"{min(gains):+.4f} to {max(gains):+.4f}",
             str(chosen[name]),
         ]
-        for name, gains in found.items()
+        for name, gains in gains_of.items()
     ]
     return [
         "### What the combination brings",

@@ -149,10 +149,10 @@ def test_the_best_of_each_family_survives():
     assert survivors(values, candidates, 4) == [1, 0, 2, 3]
     assert survivors(values, candidates, 3) == [1, 0, 2]
     assert survivors(values, candidates, 1) == [1]
-    assert survivors(values, candidates, 3, far={2, 3, 4}) == [1, 0, 2]  # as there is room
+    assert survivors(values, candidates, 3, weak={2, 3, 4}) == [1, 0, 2]  # as there is room
     low = {**values, 2: 0.05}
     assert survivors(low, candidates, 4) == [1, 0, 3, 4]  # 3 leads its family, 4 comes before 2
-    assert survivors(low, candidates, 3, far={3}) == [1, 0, 4]  # 4 leads, 3 is far behind
+    assert survivors(low, candidates, 3, weak={3}) == [1, 0, 4]  # 4 leads, 3 is far behind
     assert survivors(dict.fromkeys(range(5), 0.5), candidates, 4) == [0, 1, 2, 3]
 
 

@@ -79,13 +79,13 @@ def far_behind(per_query: Mapping[int, Floats], weight: Floats | None = None) ->
     if not means:
         return set()
     best = max(means, key=lambda number: (means[number], -number))
-    behind = set()
+    weak = set()
     for number in means:
         gap, low, _ = interval(per_query[best] - per_query[number], weight)
         error = (gap - low) / 1.96
         if gap - error > FAR_BEHIND * means[best]:
-            behind.add(number)
-    return behind
+            weak.add(number)
+    return weak
 
 
 def pilots(candidates: Sequence[Candidate], entrants: int) -> list[int]:
@@ -102,7 +102,7 @@ def survivors(
     values: Mapping[int, float],
     candidates: Sequence[Candidate],
     size: int,
-    far: Container[int] = (),
+    weak: Container[int] = (),
 ) -> list[int]:
     """Return the candidates that stay in the race, best first.
 
@@ -116,12 +116,12 @@ def survivors(
         The mean metric of each candidate by its number.
     size
         How many stay.
-    far
+    weak
         The candidates that are far behind.
     """
     order = sorted(values, key=lambda number: (-values[number], number))
     first_of_family = {candidates[number].family: number for number in reversed(order)}
-    leading = {number for number in first_of_family.values() if number not in far}
+    leading = {number for number in first_of_family.values() if number not in weak}
     leaders = [number for number in order if number in leading][: math.ceil(size / 2)]
     others = [number for number in order if number not in leaders]
     chosen = {*leaders, *others[: size - len(leaders)]}

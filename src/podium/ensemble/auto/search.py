@@ -89,9 +89,9 @@ class CandidateSearch:
 
     def _families_far_behind(self, running: Sequence[int]) -> set[Family]:
         """Return the families whose candidates are all far behind; a family without a fit is not."""
-        candidates, far = self.runner.candidates, self._far_behind(running)
-        leading = {candidates[number].family for number in running if number not in far}
-        return {candidates[number].family for number in far} - leading
+        candidates, weak = self.runner.candidates, self._far_behind(running)
+        leading = {candidates[number].family for number in running if number not in weak}
+        return {candidates[number].family for number in weak} - leading
 
     def _far_behind(self, running: Sequence[int]) -> set[int]:
         """Return the candidates that are far behind, by the folds that all of these have."""
@@ -135,8 +135,8 @@ class CandidateSearch:
 
     def _halve(self, running: Sequence[int], size: int, fold: int) -> list[int]:
         values = {number: self.value(number) for number in running}
-        far = self._far_behind(running)
-        remaining = survivors(values, self.runner.candidates, size, far)
+        weak = self._far_behind(running)
+        remaining = survivors(values, self.runner.candidates, size, weak)
         for number in running:
             if number not in remaining:
                 self.outcomes[number] = f"dropped after fold {fold + 1}"
