@@ -32,7 +32,7 @@ class GeneratedProblem:
 
     n_train: int
     n_test: int = 300
-    n_folds: int = 2
+    n_folds: int = 1
     n_features: int = 46
     settings: Mapping[str, Any] | None = field(default_factory=dict)
 

@@ -75,11 +75,13 @@ def budgets() -> list[float]:
     return sorted((float(f.name[:-1]) for f in CELLS.glob("*[0-9]s")), reverse=True)
 
 
-def whole_budget(problems: Sequence[str]) -> tuple[float, Results] | None:
-    """Return the largest budget that `auto` and all peers have finished; None if there is none."""
+def whole_budget(
+    problems: Sequence[str], needed: Sequence[str] = (AUTO, *PEERS)
+) -> tuple[float, Results] | None:
+    """Return the largest budget that the needed contenders have finished; None if there is none."""
     for seconds in budgets():
         results = read_results(problems, CONTENDERS, seconds)
-        if {AUTO, *PEERS} <= set(results[problems[0]]):
+        if set(needed) <= set(results[problems[0]]):
             return seconds, results
     return None
 
@@ -127,7 +129,7 @@ def _by_budget() -> list[str]:
     if len(used) < 2:
         return []
     rows = []
-    for name in CONTENDERS:
+    for name in [n for n in CONTENDERS if any(n in r[SETS[0]] for r in used.values())]:
         row = [name]
         for results in used.values():
             has = name in results[SETS[0]]
@@ -144,7 +146,7 @@ def _by_budget() -> list[str]:
 
 
 def _generated() -> list[str]:
-    whole = whole_budget(list(GENERATED))
+    whole = whole_budget(list(GENERATED), (AUTO, CatBoostPeer.name))
     if whole is None:
         return []
     seconds, results = whole
@@ -158,8 +160,8 @@ def _generated() -> list[str]:
             rows.append([*row, "" if name == AUTO else _ahead(auto, own, "NDCG@10")])
     return [
         f"Generated problems with {seconds:g} seconds (`python -m benchmarks.quality_auto --seconds "
-        f"{seconds:g} --problems {' '.join(map(repr, GENERATED))}`), two of each kind with 300 test "
-        'queries: "few queries" has 60 training queries, a linear truth and five grades; "heavy ties" has '
+        f"{seconds:g} --problems {' '.join(map(repr, GENERATED))}`) with 300 test "
+        'queries each: "few queries" has 60 training queries, a linear truth and five grades; "heavy ties" has '
         '200, features of three values and a bend in its truth; "web search" has 400, redundant features '
         "and a truth of thresholds and products.",
         "",
