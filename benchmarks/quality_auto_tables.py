@@ -44,8 +44,7 @@ def section() -> list[str]:
         "nor XGBoost among its members.",
         "",
         "These are not fresh figures: the test queries of both sets were looked at before, while `auto` was "
-        "built. A budget of ten minutes was not measured. `auto` was measured when one fit could use a "
-        "twentieth of its budget; now it is a tenth.",
+        "built. A budget of ten minutes was not measured.",
         "",
         *_equal_time(),
         *_by_budget(),

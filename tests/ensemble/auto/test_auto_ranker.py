@@ -200,11 +200,13 @@ def test_a_budget_of_processor_time_needs_one_process():
     assert "use --jobs 1" in caught.value.on_command_line()
 
 
-def test_the_time_that_a_fit_may_use_leaves_time_for_ten(monkeypatch):
+def test_the_time_that_a_fit_may_use_leaves_time_for_twenty(monkeypatch):
     runner = AutoRanker(budget="100s")._start_search(DATA, monitor_of(DATA), None).runner
-    assert runner._fit_limit(90.0) == 100 / 10
+    assert runner._fit_limit(90.0) == 100 / 20
     assert runner._fit_limit(3.0) == 3.0
     assert runner._fit_limit(-1.0) == 0.0
+    monkeypatch.setattr(runner, "n_workers", lambda: 2)
+    assert runner._fit_limit(90.0) == 100 * 2 / 20
     monkeypatch.setattr(runner, "n_workers", lambda: 64)
     assert runner._fit_limit(90.0) == 100 / 8  # each fold needs a turn, and the end
 
