@@ -122,7 +122,7 @@ def pooled(cells: Sequence[dict[str, Any]]) -> Any:
 
 def page(result: dict[str, Any]) -> str:
     """Return the page docs/results.md."""
-    from benchmarks import papers, quality_aggregation, quality_trees
+    from benchmarks import papers, quality_aggregation, quality_auto_tables, quality_trees
 
     s = result["summary"]
     return "\n".join(
@@ -137,6 +137,7 @@ def page(result: dict[str, Any]) -> str:
             "",
             *graded_section(s),
             *lambdamart_section(s),
+            *quality_auto_tables.section(),
             *quality_trees.section(),
             *quality_aggregation.section(),
             *papers.sections(),

@@ -64,8 +64,8 @@ class SelectionReport:
     Parameters
     ----------
     fits, seconds
-        The number of fits, and the wall time; None in the file of a search that counted fits, because
-        the file must not depend on the speed of a machine.
+        The number of fits, and the time by the budget's clock; None in the file of a search that counted
+        fits, because the file must not depend on the speed of a machine.
     left_out
         What the budget did not allow, in words.
     """

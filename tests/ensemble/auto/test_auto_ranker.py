@@ -1,8 +1,12 @@
 """AutoRanker: one model from a search, the same for the same budget of fits."""
 
 import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import joblib
 import numpy as np
 import pytest
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -11,9 +15,12 @@ import podium
 from podium.data import RankingData, make_synthetic, split
 from podium.ensemble import AutoRanker, RerankedModel, SearchStep
 from podium.ensemble.auto import ranker as auto
+from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.combinations import TopRankVote
 from podium.ensemble.auto.fit_store import FIT_ENDING, FitStore, StoredFit
+from podium.ensemble.auto.fit_times import FitTimes
 from podium.ensemble.auto.fold_fits import FitTask
+from podium.ensemble.auto.search import CandidateSearch
 from podium.ensemble.auto.search_progress import interval
 from podium.errors import DataError, ModelFileError, NotConvergedWarning, PodiumError, UsageError
 from podium.rankers import MODELS, Linear
@@ -135,7 +142,7 @@ def test_times_are_predicted_from_fits_of_the_same_kind_or_from_a_sample(monkeyp
     runner = AutoRanker(budget="1h")._start_search(DATA, monitor_of(DATA), None).runner
     assert runner.predicted_seconds(0) == 0
     runner.measure_sample_times([0, 1], 1.0)
-    assert runner.predicted_seconds(0) == runner.sample_seconds[runner.timing_kind(0)] > 0
+    assert runner.predicted_seconds(0) == runner.times.samples[runner.timing_kind(0)] > 0
     runner.run([FitTask(0, 0, 0)])
     assert runner.predicted_seconds(0) == runner.fits[FitTask(0, 0, 0)].seconds
     alike = next(i for i in range(1, 64) if runner.timing_kind(i) == runner.timing_kind(0))
@@ -173,6 +180,109 @@ def monitor_of(data):
     from podium.rankers.fit_monitor import FitMonitor
 
     return FitMonitor("auto", podium.metrics.parse("NDCG@10").averaging_ties())
+
+
+def test_a_budget_of_processor_time_does_not_count_the_time_of_others():
+    def sleep(step):
+        if isinstance(step, SearchStep):
+            time.sleep(0.05)
+
+    started = time.perf_counter()
+    report = AutoRanker(budget="1s cpu", without=("catboost",)).fit(DATA, callback=sleep).report_
+    assert report.budget == "1 s of processor time"
+    # The time asleep does not count: it is part of the wall time alone.
+    assert report.seconds < time.perf_counter() - started - 0.05 * report.fits
+
+
+def test_a_budget_of_processor_time_needs_one_process():
+    with pytest.raises(UsageError, match="counts the time of one process, got 2 fits") as caught:
+        AutoRanker(budget="10m cpu", n_jobs=2).fit(DATA)
+    assert "use --jobs 1" in caught.value.on_command_line()
+
+
+def test_the_time_that_a_fit_may_use_leaves_time_for_twenty(monkeypatch):
+    runner = AutoRanker(budget="100s")._start_search(DATA, monitor_of(DATA), None).runner
+    assert runner._fit_limit(90.0) == 100 / 20
+    assert runner._fit_limit(3.0) == 3.0
+    assert runner._fit_limit(-1.0) == 0.0
+    monkeypatch.setattr(runner, "n_workers", lambda: 2)
+    assert runner._fit_limit(90.0) == 100 * 2 / 20
+    monkeypatch.setattr(runner, "n_workers", lambda: 64)
+    assert runner._fit_limit(90.0) == 100 / 8  # each fold needs a turn, and the end
+
+
+def test_times_of_fits_are_means_of_the_candidate_or_of_its_kind():
+    times = FitTimes({"trees": 9.0, "network": 7.0})
+    assert times.predict(0, "trees") == 9.0
+    for number, seconds in ((0, 1.0), (0, 3.0), (1, 8.0)):
+        times.add(number, "trees", seconds)
+    assert times.predict(0, "trees") == (1 + 3) / 2
+    assert times.predict(2, "trees") == (1 + 3 + 8) / 3
+    assert (times.predict(3, "network"), times.predict(3, "linear")) == (7.0, 0.0)
+
+
+def test_times_are_predicted_in_a_thread_while_fits_come_in():
+    times, done = FitTimes(), threading.Event()
+
+    def predict():
+        seen = set()
+        while not done.is_set():
+            seen.add(times.predict(-1, "trees"))
+        return seen
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(predict) for _ in range(2)]
+        for number in range(20_000):
+            times.add(number, "trees", 2.0)
+        done.set()
+        # A mean that was read half replaced would be neither.
+        assert set.union(*(reader.result() for reader in readers)) <= {0.0, 2.0}
+
+
+def test_fits_in_threads_give_the_result_of_fits_one_by_one(tmp_path):
+    one = AutoRanker(budget="12fits").fit(DATA)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        threads = AutoRanker(budget="12fits", n_jobs=3).fit(DATA)
+    assert saved(one, tmp_path, "one") == saved(threads, tmp_path, "threads")
+
+
+# --- the race ---
+
+
+def test_a_family_far_behind_makes_room_for_others(monkeypatch):
+    def search(value_of_others):
+        def measure(self, number):
+            is_linear = self.runner.candidates[number].family == "linear"
+            return np.full(8, 0.9 if is_linear else value_of_others), None
+
+        monkeypatch.setattr(CandidateSearch, "per_query", measure)
+        return AutoRanker(budget="20fits", without=("catboost",)).fit(DATA).report_
+
+    alike, behind = search(0.9), search(0.4)
+    n_pilots = 2
+    for family in ("trees", "stumps"):
+        own = [c for c in behind.candidates if c.family == family]
+        assert sum(c.fits > 0 for c in own) <= n_pilots
+        assert all("family is far behind" in c.outcome for c in own[n_pilots:])
+    linear = [
+        sum(c.fits > 0 for c in r.candidates if c.family == "linear") for r in (alike, behind)
+    ]
+    assert linear[0] < linear[1]
+    assert {c.family for c in behind.members} == {"linear"}
+    assert not [c for c in alike.candidates if "far behind" in c.outcome]
+
+
+def test_the_best_finalists_are_fitted_on_more_divisions(monkeypatch):
+    search = AutoRanker(budget=1000.0)._start_search(DATA, monitor_of(DATA), None)
+    n_folds = search.runner.n_folds
+    search.finalists, search.divisions = [3, 1, 2], 1
+    monkeypatch.setattr(search.runner, "predicted_seconds", lambda number: 60.0)
+    # 0.92 * 1000 s are left for 60 s * folds of each finalist
+    assert search._finalists_in_budget() == [3, 1, 2][: int(920 // (60 * n_folds))]
+    monkeypatch.setattr(search.runner, "predicted_seconds", lambda number: 1e4)
+    assert search._finalists_in_budget() == []
+    search.runner.clock.budget = Budget(fits=2 * n_folds + 1)
+    assert search._finalists_in_budget() == [3, 1]
 
 
 # --- interrupted searches ---

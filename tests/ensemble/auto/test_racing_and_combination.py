@@ -25,7 +25,7 @@ from podium.ensemble.auto.greedy_selection import select_greedily
 from podium.ensemble.auto.nested_validation import choose_combination, nested_values
 from podium.ensemble.auto.out_of_fold import OutOfFold
 from podium.ensemble.auto.query_folds import choose_fold_count, query_folds
-from podium.ensemble.auto.racing import plan_race, rung_sizes, survivors
+from podium.ensemble.auto.racing import far_behind, pilots, plan_race, rung_sizes, survivors
 from podium.ensemble.auto.search_clock import SearchClock
 from podium.ensemble.auto.search_progress import interval
 from podium.ensemble.auto.stacking import center_by_query, stack
@@ -53,10 +53,16 @@ def test_budgets(value, fits, seconds):
     assert Budget.parse(value) == Budget(fits, seconds)
 
 
+def test_budgets_of_processor_time():
+    assert Budget.parse("2m cpu") == Budget(seconds=2 * 60.0, clock="processor")
+    assert Budget.parse("30 cpu") == Budget(seconds=30.0, clock="processor")
+    assert str(Budget.parse("2m cpu")) == "120 s of processor time"
+
+
 @pytest.mark.parametrize(
     "value",
     ["", "10 minutes", "fits", "-3s", "0s", 0, -1.0, "1fits", "2.5fits", "٣s", None, True, float("inf"),
-     float("nan"), [3], "1e3s"],
+     float("nan"), [3], "1e3s", "5 fits cpu", "cpu", "5scpu"],
 )  # fmt: skip
 def test_a_wrong_budget_says_what_was_expected(value):
     with pytest.raises(UsageError, match="expected a budget"):
@@ -73,6 +79,16 @@ def test_a_clock_counts_what_is_left():
     clock = SearchClock(Budget(fits=7), fits=3)
     assert clock.fits_left() == 7 - 3
     assert clock.seconds_left() == np.inf
+
+
+def test_a_clock_of_processor_time_does_not_count_sleep(monkeypatch):
+    moments = {"wall": 100.0, "processor": 5.0}
+    clocks = {name: lambda name=name: moments[name] for name in moments}
+    monkeypatch.setattr("podium.ensemble.auto.search_clock.CLOCKS", clocks)
+    wall, processor = (SearchClock(Budget(seconds=10.0, clock=name)) for name in moments)
+    moments.update(wall=107.0, processor=6.5)  # 7 s have gone by, and this process computed 1.5 s
+    assert (wall.seconds, wall.seconds_left()) == (7, 10 - 7)
+    assert (processor.seconds, processor.seconds_left(0.5)) == (1.5, 5 - 1.5)
 
 
 # --- folds and races ---
@@ -128,10 +144,37 @@ def test_the_best_of_each_family_survives():
     families = ["trees", "trees", "linear", "linear", "network"]
     candidates = [Candidate(str(i), family, ranker) for i, family in enumerate(families)]
     values = dict(enumerate([0.5, 0.6, 0.3, 0.2, 0.1]))
-    assert survivors(values, candidates, 3) == [1, 2, 4]
-    assert survivors(values, candidates, 4) == [1, 0, 2, 4]
-    assert survivors(values, candidates, 2) == [1, 2]
-    assert survivors(dict.fromkeys(range(5), 0.5), candidates, 4) == [0, 1, 2, 4]
+    # Leaders of families take half of the places, rounded up: 1, 2 and then 4.
+    assert survivors(values, candidates, 5) == [1, 0, 2, 3, 4]
+    assert survivors(values, candidates, 4) == [1, 0, 2, 3]
+    assert survivors(values, candidates, 3) == [1, 0, 2]
+    assert survivors(values, candidates, 1) == [1]
+    assert survivors(values, candidates, 3, weak={2, 3, 4}) == [1, 0, 2]  # as there is room
+    low = {**values, 2: 0.05}
+    assert survivors(low, candidates, 4) == [1, 0, 3, 4]  # 3 leads its family, 4 comes before 2
+    assert survivors(low, candidates, 3, weak={3}) == [1, 0, 4]  # 4 leads, 3 is far behind
+    assert survivors(dict.fromkeys(range(5), 0.5), candidates, 4) == [0, 1, 2, 3]
+
+
+def test_candidates_far_behind_are_those_whose_gap_is_no_chance():
+    best = np.array([0.8, 0.6, 0.7, 0.9])  # mean .75; 3% of it are .0225
+    assert far_behind({0: best, 1: best - 0.0224, 2: best - 0.0226, 3: best - 0.3}) == {2, 3}
+    # The gap is .1 on average; its standard error is sd / sqrt(4) = .1: too noisy to tell.
+    noisy = best - [0.3, -0.1, 0.3, -0.1]
+    assert np.std([0.3, -0.1, 0.3, -0.1], ddof=1) / 2 > 0.1 - 0.03 * 0.75
+    assert far_behind({0: best, 1: noisy}) == set()
+    # With these weights, the gap is .3 in every query that counts.
+    assert far_behind({0: best, 1: noisy}, np.array([1.0, 0.0, 1.0, 0.0])) == {1}
+    assert far_behind({0: np.array([np.nan]), 1: np.array([np.nan])}) == set()
+    assert far_behind({}) == set()
+
+
+def test_pilots_are_the_first_of_each_family():
+    ranker = RankSVM()
+    families = ["trees", "linear", "trees", "trees", "linear", "linear", "network"]
+    candidates = [Candidate(str(i), family, ranker) for i, family in enumerate(families)]
+    assert pilots(candidates, 7) == [0, 1, 2, 4, 6]
+    assert pilots(candidates, 2) == [0, 1]
 
 
 # --- candidates ---
@@ -163,6 +206,17 @@ def test_candidates_fit_the_shape_of_the_data():
     assert {c.ranker.loss.metric for c in other if "yetiloss" in c.label} == {"NDCG@5"}
     again = make_candidates(shape, metric="MAP", k=7, seed=3)
     assert [c.label for c in again] == [c.label for c in candidates]
+
+
+def test_small_steps_have_more_trees_and_more_patience():
+    candidates = make_candidates(
+        DataShape.of(make_synthetic(n_queries=30, seed=0)), metric="NDCG@10", k=10, seed=0
+    )
+    trees = [c.ranker for c in candidates if c.family == "trees"]
+    assert min(t.learning_rate for t in trees) < 0.03
+    for tree in trees:
+        factor = max(1.0, 0.05 / tree.learning_rate)
+        assert (tree.trees, tree.patience) == (round(500 * factor), round(50 * factor))
 
 
 def test_catboost_is_a_candidate_if_its_extra_is_installed(monkeypatch):

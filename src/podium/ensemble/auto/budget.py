@@ -1,46 +1,66 @@
-"""Budgets: how much a search may cost, in fits or in wall time."""
+"""Budgets: how much a search may cost, in fits, in wall time or in processor time."""
 
 from __future__ import annotations
 
 import math
 import re
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from podium.errors import UsageError
 
 SECONDS_BY_UNIT = {"s": 1.0, "m": 60.0, "h": 3600.0}
 MIN_FITS = 2
 """Two folds need two fits."""
-_TEXT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(s|m|h|fits?)?\s*", re.ASCII)
-_EXAMPLES = "'10m', '90s', '1h', '200fits' or a number of seconds"
+_TEXT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(?:(fits?)|(s|m|h)?(\s+cpu)?)\s*", re.ASCII)
+_EXAMPLES = "'10m', '90s', '1h', '10m cpu' (processor time), '200fits' or a number of seconds"
+
+ClockName = Literal["wall", "processor"]
+CLOCKS: Mapping[ClockName, Callable[[], float]] = {
+    "wall": time.perf_counter,
+    "processor": time.process_time,
+}
+"""Functions that return seconds by the name of the clock."""
 
 
 @dataclass(frozen=True)
 class Budget:
     """A number of fits, or a number of seconds; the other one is None.
 
+    Parameters
+    ----------
+    clock
+        What counts the seconds: "wall", or "processor", the time that this process computes. Other
+        work on the machine does not use up processor time.
+
     Examples
     --------
-    >>> Budget.parse("1.5m"), Budget.parse("200fits"), Budget.parse(90)
-    (Budget(fits=None, seconds=90.0), Budget(fits=200, seconds=None), Budget(fits=None, seconds=90.0))
-    >>> str(Budget.parse("200fits")), str(Budget.parse("90s"))
-    ('200 fits', '90 s')
+    >>> [str(Budget.parse(value)) for value in ("200fits", "1.5m", 90, "10m cpu")]
+    ['200 fits', '90 s', '90 s', '600 s of processor time']
+    >>> Budget.parse("10m cpu")
+    Budget(fits=None, seconds=600.0, clock='processor')
     """
 
     fits: int | None = None
     seconds: float | None = None
+    clock: ClockName = "wall"
 
     @classmethod
     def parse(cls, value: Any) -> Self:
         """Return the budget of a text or a number of seconds; raise a UsageError for anything else."""
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise UsageError(f"expected a budget, {_EXAMPLES}, got {value!r:.80}")
-        match = _TEXT.fullmatch(value) if isinstance(value, str) else None
-        if isinstance(value, str) and match is None:
+        if not isinstance(value, str):
+            return cls._of_seconds(float(value), "s", "wall")
+        match = _TEXT.fullmatch(value)
+        if match is None:
             raise UsageError(f"expected a budget, {_EXAMPLES}, got {value!r:.80}")
-        number, unit = (float(match[1]), match[2] or "s") if match else (float(value), "s")
-        return cls._of_fits(number) if unit.startswith("fit") else cls._of_seconds(number, unit)
+        number, fits, unit, processor = match.groups()
+        if fits:
+            return cls._of_fits(float(number))
+        return cls._of_seconds(float(number), unit or "s", "processor" if processor else "wall")
 
     @classmethod
     def _of_fits(cls, number: float) -> Self:
@@ -51,11 +71,13 @@ class Budget:
         return cls(fits=int(number))
 
     @classmethod
-    def _of_seconds(cls, number: float, unit: str) -> Self:
+    def _of_seconds(cls, number: float, unit: str, clock: ClockName) -> Self:
         seconds = number * SECONDS_BY_UNIT[unit]
         if not 0 < seconds < math.inf:
             raise UsageError(f"expected a budget above 0 seconds, got {number:g}")
-        return cls(seconds=seconds)
+        return cls(seconds=seconds, clock=clock)
 
     def __str__(self) -> str:
-        return f"{self.seconds:g} s" if self.fits is None else f"{self.fits} fits"
+        if self.fits is not None:
+            return f"{self.fits} fits"
+        return f"{self.seconds:g} s" + (" of processor time" if self.clock == "processor" else "")

@@ -16,7 +16,7 @@ from podium.errors import UsageError
 from podium.losses import YetiLoss
 from podium.losses.head_hinge import head_measure
 from podium.metrics.naming import parse
-from podium.rankers import RANKERS, Ranker
+from podium.rankers import RANKERS, LambdaMART, Ranker
 
 Family = Literal["trees", "symmetric trees", "linear", "stumps", "network"]
 
@@ -161,11 +161,13 @@ class _CandidateMaker:
         """Yield trees with settings drawn by the seed, without end."""
         rng = np.random.default_rng(self.seed)
         while True:
+            loss, leaves = str(rng.choice(self._tree_losses())), int(rng.choice(_DRAWN_LEAVES))
+            rate = float(np.round(0.2 ** rng.uniform(1, 2.5), 3))
             yield self._tree(
                 {
-                    "loss": str(rng.choice(self._tree_losses())),
-                    "leaves": int(rng.choice(_DRAWN_LEAVES)),
-                    "learning_rate": float(np.round(0.2 ** rng.uniform(1, 2.5), 3)),
+                    "loss": loss,
+                    "leaves": leaves,
+                    "learning_rate": rate,
                     "min_leaf": int(rng.choice(_DRAWN_MIN_LEAF)),
                     "feature_fraction": float(np.round(rng.uniform(0.2, 1.0), 2)),
                     "l2": float(rng.choice(_DRAWN_L2)),
@@ -173,7 +175,8 @@ class _CandidateMaker:
             )
 
     def _tree(self, fixed: dict[str, Any]) -> Candidate:
-        settings = {"feature_fraction": FEATURE_FRACTION, "k": self.k, **fixed}
+        rate = fixed.get("learning_rate", LambdaMART.learning_rate)
+        settings = {"feature_fraction": FEATURE_FRACTION, "k": self.k, **_rounds(rate), **fixed}
         if settings["loss"] == "yetiloss":
             settings["loss"] = self._yetiloss()
         # Leaves of a small data set must be small, or there are no splits.
@@ -198,6 +201,14 @@ class _CandidateMaker:
             return str(head_measure(str(parse(self.metric))))
         except UsageError:
             return f"NDCG@{self.k}"
+
+
+def _rounds(learning_rate: float) -> dict[str, int]:
+    """Return the number of trees and the patience: small steps need more of them."""
+    factor = max(1.0, LambdaMART.learning_rate / learning_rate)
+    return {
+        "trees": round(LambdaMART.trees * factor), "patience": round(LambdaMART.patience * factor)
+    }  # fmt: skip
 
 
 def _label(name: str, settings: dict[str, Any]) -> str:

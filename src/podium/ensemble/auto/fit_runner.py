@@ -13,8 +13,10 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
 
 from podium.data import RankingData
+from podium.ensemble.auto.budget import ClockName
 from podium.ensemble.auto.candidates import Candidate
 from podium.ensemble.auto.fit_store import FitStore, StoredFit
+from podium.ensemble.auto.fit_times import FitTimes
 from podium.ensemble.auto.fold_fits import FitTask, FoldFit, fit_fold, measure_fit
 from podium.ensemble.auto.query_folds import query_folds
 from podium.ensemble.auto.search_clock import SearchClock
@@ -27,8 +29,10 @@ from podium.task_runner import current_runner
 
 SAMPLE_VALUES = 3_000_000
 """The time of a fit is measured on a sample first if there are more feature values."""
-MAX_FIT_SHARE = 0.05
-"""The share of a time budget after which one fit is cut; it keeps its best iteration."""
+MIN_FITS_IN_TIME = 20
+"""A fit is cut, and keeps its best iteration, when it would leave no time for this many such fits."""
+MIN_TURNS_IN_TIME = 8
+"""Fits at a time may take longer, but a race needs this many turns."""
 SAMPLES_SHARE = 0.2
 """The share of the time of the first rung that samples may take."""
 
@@ -76,8 +80,7 @@ class FitRunner:
     n_jobs: int | None
     on_fit: Callable[[FitTask], object]
     fits: dict[FitTask, FoldFit] = field(default_factory=dict)
-    sample_seconds: dict[str, float] = field(default_factory=dict)
-    """The predicted time of a fit on all queries by the kind of ranker, from a fit on a sample."""
+    times: FitTimes = field(default_factory=FitTimes)
     _folds: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     def folds(self, division: int) -> NDArray[np.int64]:
@@ -144,7 +147,14 @@ class FitRunner:
             held_out = self.folds(task.division) == task.fold
             limit = self._fit_limit(left)
             yield delayed(_run_task)(
-                task, candidate.ranker, data, held_out, valid, self.metric, limit
+                task,
+                candidate.ranker,
+                data,
+                held_out,
+                valid,
+                self.metric,
+                limit,
+                self.clock.budget.clock,
             )
 
     def _fit_limit(self, seconds_left: float) -> float | None:
@@ -152,14 +162,14 @@ class FitRunner:
         budget = self.clock.budget.seconds
         if budget is None:
             return None
-        return min(max(seconds_left, 0.0), MAX_FIT_SHARE * budget)
+        turns = max(MIN_FITS_IN_TIME / self.n_workers(), MIN_TURNS_IN_TIME)
+        return min(max(seconds_left, 0.0), budget / turns)
 
     def _finish(self, task: FitTask, fit: FoldFit) -> None:
         if fit.model is not None:
             model = self.queries.wrap(self.candidates[task.number], fit.model)
             fit = replace(fit, model=model)
-        self.fits[task] = fit
-        self.clock.fits += 1
+        self._record(task, fit)
         stored = StoredFit(
             fit.model, fit.scores, fit.seconds, self.clock.seconds, fit.is_cut, fit.error
         )
@@ -172,25 +182,24 @@ class FitRunner:
         # A fit that was cut depends on the machine, which a number of fits must not.
         if stored is None or (stored.is_cut and self.clock.budget.seconds is None):
             return
-        self.clock.fits += 1
         self.clock.continue_from(stored.elapsed)
         if stored.model is None:
-            self.fits[task] = FoldFit.failed(stored.error, stored.seconds)
+            fit = FoldFit.failed(stored.error, stored.seconds)
         else:
             test = self.queries.raw.subset(np.flatnonzero(self.folds(task.division) == task.fold))
             fit = measure_fit(stored.model, test, self.metric, stored.scores)
-            self.fits[task] = replace(fit, seconds=stored.seconds, is_cut=stored.is_cut)
+            fit = replace(fit, seconds=stored.seconds, is_cut=stored.is_cut)
+        self._record(task, fit)
         self.on_fit(task)
+
+    def _record(self, task: FitTask, fit: FoldFit) -> None:
+        self.fits[task] = fit
+        self.clock.fits += 1
+        self.times.add(task.number, self.timing_kind(task.number), fit.seconds)
 
     def predicted_seconds(self, number: int) -> float:
         """Return the mean time of the candidate's fits so far, or of its kind; 0 if none is known."""
-        fits = self.fits.copy()  # joblib asks in a thread of its own while fits come in
-        own = [fit.seconds for task, fit in fits.items() if task.number == number]
-        if own:
-            return float(np.mean(own))
-        kind = self.timing_kind(number)
-        alike = [fit.seconds for task, fit in fits.items() if self.timing_kind(task.number) == kind]
-        return float(np.mean(alike)) if alike else self.sample_seconds.get(kind, 0.0)
+        return self.times.predict(number, self.timing_kind(number))
 
     def timing_kind(self, number: int) -> str:
         """Return what decides the time of a fit: the ranker, its loss and its scorer."""
@@ -207,14 +216,15 @@ class FitRunner:
         sampled = np.sort(np.argsort(self.folds(0), kind="stable")[:n])
         for number in candidates:
             kind = self.timing_kind(number)
-            if kind in self.sample_seconds or self.clock.seconds_left(SAMPLES_SHARE * share) <= 0:
+            if kind in self.times.samples or self.clock.seconds_left(SAMPLES_SHARE * share) <= 0:
                 continue
             candidate = self.candidates[number]
             sample = self.queries.of(candidate)[0].subset(sampled)
             held_out = np.arange(len(sampled)) % self.n_folds == 0
             limit = self.clock.seconds_left(SAMPLES_SHARE * share)
-            fit = fit_fold(candidate.ranker, sample, held_out, None, self.metric, limit)
-            self.sample_seconds[kind] = fit.seconds * data.n_queries / len(sampled)
+            clock = self.clock.budget.clock
+            fit = fit_fold(candidate.ranker, sample, held_out, None, self.metric, limit, clock)
+            self.times.samples[kind] = fit.seconds * data.n_queries / len(sampled)
 
     def _name(self, task: FitTask) -> str:
         ranker = self.candidates[task.number].ranker
@@ -229,7 +239,8 @@ def _run_task(
     valid: RankingData | None,
     metric: Metric,
     seconds: float | None,
+    clock: ClockName,
 ) -> tuple[FitTask, FoldFit]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the search reports what failed
-        return task, fit_fold(ranker, data, held_out, valid, metric, seconds)
+        return task, fit_fold(ranker, data, held_out, valid, metric, seconds, clock)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass, replace
 from typing import Self
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from podium.data import RankingData, concatenate
+from podium.ensemble.auto.budget import CLOCKS, ClockName
 from podium.ensemble.auto.cross_stopping import CrossStopping
 from podium.ensemble.combined_models import offset_and_scale
 from podium.errors import NotConvergedWarning, PodiumError
@@ -71,16 +71,19 @@ class FitObserver:
     A fit that is ended so keeps its best model so far.
     """
 
-    def __init__(self, stopping: CrossStopping | None, seconds: float | None) -> None:
+    def __init__(
+        self, stopping: CrossStopping | None, seconds: float | None, clock: ClockName = "wall"
+    ) -> None:
         self._stopping = stopping
-        self._end = None if seconds is None else time.perf_counter() + seconds
+        self._now = CLOCKS[clock]
+        self._end = None if seconds is None else self._now() + seconds
         self.is_time_over = False
 
     def __call__(self, step: FitStep) -> None:
         """Take a step; raise KeyboardInterrupt, which ends a fit, if the time is over."""
         if self._stopping is not None and step.scores is not None:
             self._stopping.add(np.asarray(step.scores))
-        if self._end is not None and time.perf_counter() > self._end:
+        if self._end is not None and self._now() > self._end:
             self.is_time_over = True
             raise KeyboardInterrupt
 
@@ -92,6 +95,7 @@ def fit_fold(
     valid: RankingData | None,
     metric: Metric,
     seconds: float | None = None,
+    clock: ClockName = "wall",
 ) -> FoldFit:
     """Fit a clone of the ranker to the queries that are not held out; the others stop the fit.
 
@@ -105,22 +109,25 @@ def fit_fold(
         Validation queries, which stop the fit, too; their ids differ from those of the data.
     seconds
         The time limit; at its end, the fit keeps its best model so far.
+    clock
+        What counts the time of the fit and its limit.
     """
-    started = time.perf_counter()
+    now = CLOCKS[clock]
+    started = now()
     train = data.subset(np.flatnonzero(~held_out))
     test = data.subset(np.flatnonzero(held_out))
     stopping_queries = test if valid is None else concatenate([test, valid])
     stopping = CrossStopping(stopping_queries, metric, test.n_queries)
-    observer = FitObserver(stopping if ranker.keeps_best else None, seconds)
+    observer = FitObserver(stopping if ranker.keeps_best else None, seconds, clock)
     try:
         model = fit_model(ranker, train, stopping_queries, observer)
     except PodiumError as error:
-        return FoldFit.failed(str(error), time.perf_counter() - started)
+        return FoldFit.failed(str(error), now() - started)
     final = model.scores(test.X, test.groups)
     if not np.isfinite(final).all():
-        return FoldFit.failed("its scores are not finite", time.perf_counter() - started)
+        return FoldFit.failed("its scores are not finite", now() - started)
     fit = measure_fit(model, test, metric, stopping.chosen_scores(final))
-    return replace(fit, seconds=time.perf_counter() - started, is_cut=observer.is_time_over)
+    return replace(fit, seconds=now() - started, is_cut=observer.is_time_over)
 
 
 def fit_model(

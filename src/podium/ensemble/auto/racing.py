@@ -6,14 +6,23 @@ Jamieson, Talwalkar, Non-stochastic best arm identification and hyperparameter o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
-from podium.ensemble.auto.candidates import Candidate
+import numpy as np
+
+from podium.ensemble.auto.candidates import Candidate, Family
+from podium.ensemble.auto.search_progress import interval
+from podium.metrics.query_mean import mean_over_queries
+from podium.typing import Floats
 
 HALVING = 2
 """Each rung keeps one candidate of this many."""
 MAX_FINALISTS = 10
 """At most this many candidates are fitted on all folds."""
+N_PILOTS = 2
+"""Candidates of a family that are fitted before the family may be left out."""
+FAR_BEHIND = 0.03
+"""A candidate whose metric is lower by more than this share of the best improves no combination."""
 
 
 def rung_sizes(n_candidates: int, n_folds: int, n_finalists: int) -> list[int]:
@@ -48,11 +57,58 @@ def plan_race(n_candidates: int, n_folds: int, max_fits: int) -> tuple[int, int]
     return entrants, min(finalists, entrants)
 
 
-def survivors(values: Mapping[int, float], candidates: Sequence[Candidate], size: int) -> list[int]:
+def far_behind(per_query: Mapping[int, Floats], weight: Floats | None = None) -> set[int]:
+    """Return the candidates that are far behind the best one: gap - standard error > 3% of the best metric.
+
+    The gap is the mean difference per query.
+
+    Parameters
+    ----------
+    per_query
+        The metric of each query by candidate, for the same queries.
+    weight
+        The weights of the queries.
+
+    Examples
+    --------
+    >>> sorted(far_behind({0: np.full(4, 0.8), 1: np.full(4, 0.79), 2: np.full(4, 0.7)}))
+    [2]
+    """
+    means = {number: mean_over_queries(values, weight) for number, values in per_query.items()}
+    means = {number: mean for number, mean in means.items() if np.isfinite(mean)}
+    if not means:
+        return set()
+    best = max(means, key=lambda number: (means[number], -number))
+    weak = set()
+    for number in means:
+        gap, low, _ = interval(per_query[best] - per_query[number], weight)
+        error = (gap - low) / 1.96
+        if gap - error > FAR_BEHIND * means[best]:
+            weak.add(number)
+    return weak
+
+
+def pilots(candidates: Sequence[Candidate], entrants: int) -> list[int]:
+    """Return the first candidates of each family, which show whether the family is worth more fits."""
+    numbers = range(entrants)
+    of_family: dict[Family, list[int]] = {}
+    for number in numbers:
+        of_family.setdefault(candidates[number].family, []).append(number)
+    first = {number for own in of_family.values() for number in own[:N_PILOTS]}
+    return [number for number in numbers if number in first]
+
+
+def survivors(
+    values: Mapping[int, float],
+    candidates: Sequence[Candidate],
+    size: int,
+    weak: Container[int] = (),
+) -> list[int]:
     """Return the candidates that stay in the race, best first.
 
-    The best of each family stays as long as there is room, because a combination needs members that
-    differ. The others are the best of all. Of equal values, the candidate that comes first wins.
+    The best of each family stays unless it is far behind, because a combination needs members that
+    differ. Such leaders take at most half of the places. The others are the best of all. Of equal values,
+    the candidate that comes first wins.
 
     Parameters
     ----------
@@ -60,10 +116,13 @@ def survivors(values: Mapping[int, float], candidates: Sequence[Candidate], size
         The mean metric of each candidate by its number.
     size
         How many stay.
+    weak
+        The candidates that are far behind.
     """
     order = sorted(values, key=lambda number: (-values[number], number))
     first_of_family = {candidates[number].family: number for number in reversed(order)}
-    leaders = [number for number in order if number in first_of_family.values()][:size]
+    leading = {number for number in first_of_family.values() if number not in weak}
+    leaders = [number for number in order if number in leading][: math.ceil(size / 2)]
     others = [number for number in order if number not in leaders]
     chosen = {*leaders, *others[: size - len(leaders)]}
     return [number for number in order if number in chosen]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -61,8 +62,9 @@ class AutoRanker(Ranker):
     Parameters
     ----------
     budget
-        The wall time ("10m", "90s", "1h", or a number of seconds), or the number of fits
-        ("200fits"). The result of a number of fits does not depend on the machine.
+        The wall time ("10m", "90s", "1h", or a number of seconds), the processor time ("10m cpu"),
+        on which other work has no effect, or the number of fits ("200fits"). The result of a number of
+        fits does not depend on the machine.
     metric
         The metric to maximise.
     k
@@ -162,7 +164,7 @@ class AutoRanker(Ranker):
 
     def check_settings(self) -> None:
         """Raise if the budget or the number of processes is wrong."""
-        Budget.parse(self.budget)
+        budget = Budget.parse(self.budget)
         for name in (names := self._left_out_names()):
             if name not in RANKERS:
                 raise UnknownNameError("ranker in without", str(name), RANKERS)
@@ -171,6 +173,13 @@ class AutoRanker(Ranker):
         if self.n_jobs == 0:
             raise UsageError(
                 "expected n_jobs of auto to be 1 or more, below 0 (-1: all cores) or None, got 0"
+            )
+        if budget.clock == "processor" and (n := effective_n_jobs(self.n_jobs)) != 1:
+            raise UsageError(
+                f"a budget of processor time counts the time of one process, got {n} fits at a time"
+            ).advise(
+                python="use n_jobs=1, or a budget of wall time, as in '10m'",
+                command_line="use --jobs 1, or a budget of wall time, as in --budget 10m",
             )
 
     def _left_out_names(self) -> Sequence[str]:

@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from podium.ensemble.auto.candidates import Family
 from podium.ensemble.auto.fit_runner import FitRunner
 from podium.ensemble.auto.fold_fits import FitTask, FoldFit
 from podium.ensemble.auto.out_of_fold import OutOfFold
-from podium.ensemble.auto.racing import MAX_FINALISTS, plan_race, rung_sizes, survivors
+from podium.ensemble.auto.racing import (
+    MAX_FINALISTS,
+    far_behind,
+    pilots,
+    plan_race,
+    rung_sizes,
+    survivors,
+)
 from podium.metrics.query_mean import mean_over_queries
 from podium.typing import Floats
 
@@ -46,26 +54,50 @@ class CandidateSearch:
         entrants, n_finalists = len(runner.candidates), MAX_FINALISTS
         if runner.clock.budget.fits is not None:
             entrants, n_finalists = plan_race(entrants, n_folds, runner.clock.budget.fits)
-        for number in range(entrants, len(runner.candidates)):
-            self.outcomes[number] = "left out: budget"
-        running = list(range(entrants))
-        sizes: list[int] = []
-        for fold in range(n_folds):
+        running = self._first_fold(entrants)
+        # Only now is it known how many candidates were in time.
+        sizes = rung_sizes(max(1, len(running)), n_folds, n_finalists)
+        for fold in range(1, n_folds):
+            size = self._affordable_size(running, sizes[fold:])
+            running = self._halve(running, size, fold)
             self.on_stage(f"fold {fold + 1} of {n_folds}, {len(running)} candidates")
-            share = FIRST_RUNG_SHARE if fold == 0 else RACE_SHARE
-            if fold == 0:
-                runner.measure_sample_times(running, share)
-            runner.run([FitTask(number, 0, fold) for number in running], share)
+            runner.run([FitTask(number, 0, fold) for number in running], RACE_SHARE)
             running = self._finished(running, fold)
-            # Only now is it known how many candidates were in time.
-            sizes = sizes or rung_sizes(max(1, len(running)), n_folds, n_finalists)
-            if fold == 0 and not running:
-                running = self._fit_quickest(entrants)
-            if fold + 1 < n_folds:
-                size = self._affordable_size(running, sizes[fold + 1 :])
-                running = self._halve(running, size, fold)
+        running = self._halve(running, len(running) - len(self._far_behind(running)), n_folds - 1)
         self.finalists = sorted(running, key=lambda number: (-self.value(number), number))
         self.divisions = 1 if running else 0
+
+    def _first_fold(self, entrants: int) -> list[int]:
+        """Fit the pilots of each family, then others of the families that are not far behind."""
+        runner = self.runner
+        first = pilots(runner.candidates, entrants)
+        self.on_stage(f"fold 1 of {runner.n_folds}, {len(first)} candidates")
+        runner.measure_sample_times(first, FIRST_RUNG_SHARE)
+        runner.run([FitTask(number, 0, 0) for number in first], FIRST_RUNG_SHARE)
+        families = self._families_far_behind(self._finished(first, 0))
+        others = [n for n in range(len(runner.candidates)) if n not in first]
+        worthy = [n for n in others if runner.candidates[n].family not in families]
+        entering = sorted([*first, *worthy[: entrants - len(first)]])
+        for number in others:
+            self.outcomes[number] = (
+                "left out: budget" if number in worthy else "left out: its family is far behind"
+            )
+        self.on_stage(f"fold 1 of {runner.n_folds}, {len(entering)} candidates")
+        runner.measure_sample_times(entering, FIRST_RUNG_SHARE)
+        runner.run([FitTask(number, 0, 0) for number in entering], FIRST_RUNG_SHARE)
+        return self._finished(entering, 0) or self._fit_quickest(entrants)
+
+    def _families_far_behind(self, running: Sequence[int]) -> set[Family]:
+        """Return the families whose candidates are all far behind; a family without a fit is not."""
+        candidates, weak = self.runner.candidates, self._far_behind(running)
+        leading = {candidates[number].family for number in running if number not in weak}
+        return {candidates[number].family for number in weak} - leading
+
+    def _far_behind(self, running: Sequence[int]) -> set[int]:
+        """Return the candidates that are far behind, by the folds that all of these have."""
+        results = {number: self.per_query(number) for number in running}
+        weight = next((weights for _, weights in results.values()), None)
+        return far_behind({number: values for number, (values, _) in results.items()}, weight)
 
     def _fit_quickest(self, entrants: int) -> list[int]:
         """Fit the candidate that takes the shortest time, whatever the prediction: a search has a result."""
@@ -103,7 +135,8 @@ class CandidateSearch:
 
     def _halve(self, running: Sequence[int], size: int, fold: int) -> list[int]:
         values = {number: self.value(number) for number in running}
-        remaining = survivors(values, self.runner.candidates, size)
+        weak = self._far_behind(running)
+        remaining = survivors(values, self.runner.candidates, size, weak)
         for number in running:
             if number not in remaining:
                 self.outcomes[number] = f"dropped after fold {fold + 1}"
@@ -112,26 +145,30 @@ class CandidateSearch:
     # --- other divisions of the queries ---
 
     def fit_more_divisions(self) -> None:
-        """Fit the finalists on other divisions of the queries while the budget lasts."""
+        """Fit the finalists on other divisions of the queries while the budget lasts, the best first."""
         runner = self.runner
-        n_fits = len(self.finalists) * runner.n_folds
-        while 0 < self.divisions < MAX_DIVISIONS and runner.clock.fits_left() >= n_fits:
-            if not self._has_time_for_division():
+        while 0 < self.divisions < MAX_DIVISIONS:
+            chosen = self._finalists_in_budget()
+            if not chosen:
                 break
-            self.on_stage(f"repeat {self.divisions + 1}, {len(self.finalists)} finalists")
+            self.on_stage(f"repeat {self.divisions + 1}, {len(chosen)} finalists")
             tasks = [
                 FitTask(number, self.divisions, fold)
-                for number in self.finalists
+                for number in chosen
                 for fold in range(runner.n_folds)
             ]
             runner.run(tasks, DIVISIONS_SHARE)
             self.divisions += 1
 
-    def _has_time_for_division(self) -> bool:
-        runner = self.runner
-        seconds = sum(runner.predicted_seconds(n) * runner.n_folds for n in self.finalists)
-        n_workers = runner.n_workers()
-        return seconds / n_workers <= runner.clock.seconds_left(DIVISIONS_SHARE)
+    def _finalists_in_budget(self) -> list[int]:
+        """Return the best finalists whose fits on one more division are in the budget."""
+        runner, n_folds = self.runner, self.runner.n_folds
+        n = min(len(self.finalists), int(min(runner.clock.fits_left(), 2**31) // n_folds))
+        left = runner.clock.seconds_left(DIVISIONS_SHARE) * runner.n_workers()
+        seconds = [runner.predicted_seconds(number) * n_folds for number in self.finalists]
+        while n > 0 and sum(seconds[:n]) > left:
+            n -= 1
+        return self.finalists[:n]
 
     # --- results ---
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from podium.ensemble.auto.budget import Budget
+from podium.ensemble.auto.budget import CLOCKS, Budget
 
 
 @dataclass
 class SearchClock:
-    """Counts the fits and the seconds of a search.
+    """Counts the fits and the seconds of a search, in wall time or processor time as the budget says.
 
     Parameters
     ----------
@@ -22,12 +21,15 @@ class SearchClock:
     budget: Budget
     earlier: float = 0.0
     fits: int = 0
-    _started: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        self._now = CLOCKS[self.budget.clock]
+        self._started = self._now()
 
     @property
     def seconds(self) -> float:
-        """The wall time so far, including that of an interrupted search."""
-        return self.earlier + time.perf_counter() - self._started
+        """The time so far, including that of an interrupted search."""
+        return self.earlier + self._now() - self._started
 
     def continue_from(self, seconds: float) -> None:
         """Count the time of an interrupted search."""

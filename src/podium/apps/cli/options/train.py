@@ -73,7 +73,7 @@ class TrainOptions(BaggingOptions):
     budget: Annotated[
         str | None,
         typer.Option(
-            help="auto: what the search may cost, as in 10m, 90s, 1h or 200fits (default 10m)."
+            help="auto: what the search may cost, as in 10m, 1h, 200fits or '10m cpu' (default 10m)."
         ),
     ] = None
     feedback: FeedbackLogs = None
