@@ -32,7 +32,7 @@ from podium.rankers.tree_model import lightgbm
 from podium.registry import RANKERS
 
 DISTRIBUTION = "podium-ltr"
-USER_EXTRAS = ("arrow", "report", "web", "export", "catboost")
+USER_EXTRAS = ("arrow", "report", "web", "export", "dask", "catboost")
 """The extras that add something for users; the others are for developers, or made of these."""
 MIN_FREE_MEMORY, MIN_FREE_DISK = 512 << 20, 512 << 20
 
