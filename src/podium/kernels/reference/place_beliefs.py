@@ -137,7 +137,7 @@ def _before(belief: Floats) -> Floats:
 
 
 def _floored(belief: Floats) -> Floats:
-    return np.maximum(belief / belief.sum(), FLOOR)
+    return np.asarray(np.maximum(belief / belief.sum(), FLOOR))
 
 
 def _information(better: Floats, member: Floats, both: Floats) -> Floats:

@@ -89,6 +89,8 @@ def _tied_groups(
     n: int, number: dict[DocumentId, int], judgments: Sequence[Judgment]
 ) -> tuple[tuple[int, ...], ...]:
     """Return documents in groups: a tie joins two documents if most answers about them are ties."""
+    if all(judgment.answer != "~" for judgment in judgments):
+        return tuple((i,) for i in range(n))
     lead: Counter[tuple[int, int]] = Counter()
     for judgment in judgments:
         if judgment.answer != "bad":

@@ -39,13 +39,13 @@ class Strategy(ABC):
     name: ClassVar[str]
     trusts_answers: ClassVar[bool] = True
     """Whether one answer decides about a pair and everything that it implies."""
+    evidence: Evidence
+    """The judgments so far; the run of the strategy sets it and adds them."""
 
     def __init__(self, order: Sequence[DocumentId], k: int, prior: bool = False) -> None:
         self.order = tuple(order)
         self.k = k
         self.prior = prior
-        self.evidence = Evidence(self.order)
-        """The judgments so far; the run of the strategy adds them."""
 
     @property
     def certainty(self) -> float | None:
