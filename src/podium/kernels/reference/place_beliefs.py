@@ -49,8 +49,8 @@ def pair_information(beliefs: Floats, members: Floats, weights: Floats, errors: 
     behind = np.stack([_behind(belief) for belief in beliefs])
     better = errors + (1 - 2 * errors) * (beliefs @ behind.T)
     total = np.zeros_like(better)
-    for weight, within in zip(weights.tolist(), members, strict=True):
-        mass = beliefs * within
+    for weight, chances in zip(weights.tolist(), members, strict=True):
+        mass = beliefs * chances
         member = mass.sum(axis=1)[:, None]
         both = errors * member + (1 - 2 * errors) * (mass @ behind.T)
         gained = _information(better, member, both)
@@ -78,8 +78,8 @@ def judged_pair_information(
         share = float(one @ behind)
         scale = less[t] * share + more[t] * (1 - share)
         better = errors + (1 - 2 * errors) * less[t] * share / scale
-        for weight, within in zip(weights.tolist(), members, strict=True):
-            for belief, wins, place in ((one, behind, within[u]), (two, before, within[v])):
+        for weight, chances in zip(weights.tolist(), members, strict=True):
+            for belief, wins, place in ((one, behind, chances[u]), (two, before, chances[v])):
                 mass = belief * place
                 won, lost = (
                     less[t] * float(mass @ wins) / scale,

@@ -11,7 +11,7 @@ import numpy as np
 
 from podium import kernels
 from podium.labelling.judgments import DocumentId
-from podium.labelling.strategies.evidence import Evidence
+from podium.labelling.strategies.evidence import RunEvidence
 from podium.labelling.strategies.pair_answers import PairAnswers, collect_answers
 from podium.labelling.strategies.place_belief import (
     PlaceBelief,
@@ -85,7 +85,7 @@ class Bayesian(Strategy):
         At first a bit costs 3 / (1 - h(e)) answers for an error rate of e, as in simulated runs.
         """
         view = self._current_view()
-        start = _View(self.order, self.k, self.prior, Evidence(self.order))
+        start = _View(self.order, self.k, self.prior, RunEvidence(self.order))
         answers = len(self.evidence.judgments)
         gained = max(0.0, start.missing_bits - view.missing_bits)
         usual = 3.0 / max(0.05, 1 - _bits(view.belief.errors))
@@ -127,7 +127,7 @@ class _View:
     order: tuple[DocumentId, ...]
     k: int
     prior: bool
-    evidence: Evidence
+    evidence: RunEvidence
 
     def __post_init__(self) -> None:
         self.n_judgments = len(self.evidence.judgments)
@@ -171,7 +171,7 @@ class _View:
         return np.array([1.0, *[ORDER_WEIGHT] * (len(self.cuts) - 1)])
 
     @cached_property
-    def within(self) -> Floats:
+    def chances(self) -> Floats:
         """By cut, group and place: the probability of membership."""
         return memberships(self.beliefs, self.sizes, self.cuts)
 
@@ -183,7 +183,7 @@ class _View:
         places (more only if a tie goes across the cut). In simulations, the first is too low for probable
         members and the second too high.
         """
-        alone = (self.beliefs * self.within).sum(axis=2)
+        alone = (self.beliefs * self.chances).sum(axis=2)
         sizes, most = self.sizes.astype(np.int64), int(self.sizes.max(initial=1))
         by_count = [
             kernels.members_by_count(members, sizes, cut, cut + most - 1)
@@ -235,8 +235,8 @@ class _View:
 
         None if the answer tells too little; of the `allowed` pairs, one is always returned.
         """
-        within = self.within if cuts is self.cuts else memberships(self.beliefs, self.sizes, cuts)
-        scores = self._scores(candidates, np.ascontiguousarray(within[:, candidates]), weights)
+        chances = self.chances if cuts is self.cuts else memberships(self.beliefs, self.sizes, cuts)
+        scores = self._scores(candidates, np.ascontiguousarray(chances[:, candidates]), weights)
         scores = np.round(scores, _DIGITS)
         scores[np.tril_indices(len(candidates))] = -1.0
         if allowed is not None:
@@ -246,10 +246,10 @@ class _View:
             return None
         return int(self.alive[candidates[i]]), int(self.alive[candidates[j]])
 
-    def _scores(self, candidates: Rows, within: Floats, weights: Floats) -> Floats:
+    def _scores(self, candidates: Rows, chances: Floats, weights: Floats) -> Floats:
         """Return the information of every pair of candidates."""
         beliefs, belief, answers = self.beliefs[candidates], self.belief, self.answers
-        scores = kernels.pair_information(beliefs, within, weights, belief.errors)
+        scores = kernels.pair_information(beliefs, chances, weights, belief.errors)
         place = np.full(len(answers.tied), -1)
         place[self.alive[candidates]] = np.arange(len(candidates))
         first, second = place[answers.first], place[answers.second]
@@ -258,7 +258,7 @@ class _View:
             first, second = first[judged], second[judged]
             scores[first, second] = kernels.judged_pair_information(
                 beliefs, np.ascontiguousarray(belief.messages[:, judged]), first, second,
-                belief.less[judged], belief.more[judged], within, weights, belief.errors,
+                belief.less[judged], belief.more[judged], chances, weights, belief.errors,
             )  # fmt: skip
         return scores
 

@@ -1,4 +1,4 @@
-"""Evidence: the judgments of a run, what they imply, and whether they contradict each other."""
+"""RunEvidence: the judgments of a run, what they imply, and whether they contradict each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from podium.labelling.implied_preferences import ImpliedPreferences
 from podium.labelling.judgments import DocumentId, Judgment
 
 
-class Evidence:
+class RunEvidence:
     """The judgments of a run, with sides and assessors.
 
     Parameters
@@ -18,7 +18,7 @@ class Evidence:
 
     Examples
     --------
-    >>> evidence = Evidence("abc")
+    >>> evidence = RunEvidence("abc")
     >>> for text in ("a>b", "b>c", "c>a"):
     ...     evidence.add(Judgment(text[0], text[2], text[1]))
     >>> len(evidence.judgments), evidence.is_consistent

@@ -7,7 +7,7 @@ from collections.abc import Collection, Generator, Sequence
 from typing import ClassVar, TypeVar
 
 from podium.labelling.judgments import DocumentId
-from podium.labelling.strategies.evidence import Evidence
+from podium.labelling.strategies.evidence import RunEvidence
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ class Strategy(ABC):
     name: ClassVar[str]
     trusts_answers: ClassVar[bool] = True
     """Whether one answer decides about a pair and everything that it implies."""
-    evidence: Evidence
+    evidence: RunEvidence
     """The judgments so far; the run of the strategy sets it and adds them."""
 
     def __init__(self, order: Sequence[DocumentId], k: int, prior: bool = False) -> None:

@@ -15,7 +15,7 @@ from podium.labelling.judgments import (
     check_answer,
 )
 from podium.labelling.strategies.bayesian import Bayesian
-from podium.labelling.strategies.evidence import Evidence
+from podium.labelling.strategies.evidence import RunEvidence
 from podium.labelling.strategies.heap import Heap
 from podium.labelling.strategies.sort import Sort
 from podium.labelling.strategies.strategy import Strategy
@@ -105,11 +105,11 @@ class StrategyRun:
         chosen = strategy_named(strategy)
         self.k = k
         self.skip_implied = skip_implied
-        self.documents = Evidence(documents).implied_preferences.documents
+        self.documents = RunEvidence(documents).implied_preferences.documents
         """All documents of the run, in the order of the caller."""
         order = _by_prior(self.documents, prior)
         self._strategy = chosen(order, min(k, len(order)), prior is not None)
-        self._strategy.evidence = self._evidence = Evidence(self.documents)
+        self._strategy.evidence = self._evidence = RunEvidence(self.documents)
         self._prior = prior
         self._comparisons = self._strategy.find_top_k()
         self._step: Question | JudgedTopK | None = None
