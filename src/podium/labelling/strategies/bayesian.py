@@ -88,7 +88,7 @@ class Bayesian(Strategy):
         start = _View(self.order, self.k, self.prior, RunEvidence(self.order))
         answers = len(self.evidence.judgments)
         gained = max(0.0, start.missing_bits - view.missing_bits)
-        usual = 3.0 / max(0.05, 1 - _bits(view.belief.errors))
+        usual = 3.0 / max(0.05, 1 - float(_bits(view.belief.errors)))
         cost = (10 * usual + answers) / (10 + gained)
         room = self.bound(len(self.order), self.k, self.prior) - answers
         return min(room, cost * max(0.0, view.missing_bits - view.allowed_bits))
@@ -189,7 +189,7 @@ class _View:
             kernels.members_by_count(members, sizes, cut, cut + most - 1)
             for members, cut in zip(alone, self.cuts, strict=True)
         ]
-        return np.round((alone + by_count) / 2, _DIGITS)
+        return np.asarray(np.round((alone + by_count) / 2, _DIGITS))
 
     def _expected_recall(self, at: int) -> float:
         """Return the expected recall of the most probable members within a cut."""
@@ -210,7 +210,8 @@ class _View:
     def is_sure(self) -> bool:
         """Whether the top k and its order are probably right."""
         inner = [self._expected_recall(at) for at in range(1, len(self.cuts))]
-        return self.recall >= ENOUGH_RECALL and (not inner or np.mean(inner) >= ENOUGH_ORDER)
+        order = sum(inner) / len(inner) if inner else 1.0
+        return self.recall >= ENOUGH_RECALL and order >= ENOUGH_ORDER
 
     @cached_property
     def missing_bits(self) -> float:

@@ -53,7 +53,7 @@ class PlaceBelief:
     @property
     def places(self) -> Floats:
         """The expected place of each group; 0 is the best."""
-        return (self.beliefs * (self.edges[1:] + self.edges[:-1]) / 2).sum(axis=1)
+        return np.asarray((self.beliefs * (self.edges[1:] + self.edges[:-1]) / 2).sum(axis=1))
 
 
 def cell_edges(n: int, k: int) -> Floats:
@@ -126,7 +126,7 @@ def _guesses(answers: PairAnswers, replies: Floats) -> Floats:
     """Return the probability that an answer is a guess for the side that it prefers."""
     _, left, right = replies[answers.assessor].T
     either = np.where(answers.side > 0, left, right)
-    return np.where(answers.side == 0, (left + right) / 2, either)
+    return np.asarray(np.where(answers.side == 0, (left + right) / 2, either))
 
 
 def _likelihoods(answers: PairAnswers, replies: Floats) -> tuple[Floats, Floats]:
