@@ -52,7 +52,7 @@ def test_settings_that_make_no_sense_are_refused():
         SimulatedErrors("clsoe")
     with pytest.raises(UsageError, match="at least one assessor"):
         SimulatedErrors("uniform", ())
-    with pytest.raises(UsageError, match="from 0 to 0.5, got 0.6"):
+    with pytest.raises(UsageError, match=r"from 0 to 0\.5, got 0\.6"):
         SimulatedErrors("side", (0.6,))
     with pytest.raises(UsageError, match="left_share as a probability"):
         SimulatedErrors("side", (0.1,), 1.5)
