@@ -43,7 +43,9 @@ from podium.labelling.pool_files import read_pool, read_trec_pool, write_pool
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 from podium.labelling.session import Session, SessionProgress
 from podium.labelling.settlements import Settlement
+from podium.labelling.simulated_errors import ERROR_MODELS, SimulatedErrors
 from podium.labelling.simulation import Assessor, Simulation, simulate
+from podium.labelling.strategies.bayesian import Bayesian
 from podium.labelling.strategies.heap import Heap
 from podium.labelling.strategies.sort import Sort
 from podium.labelling.strategies.strategy import Strategy
@@ -57,8 +59,10 @@ __all__ = [
     "AssessorAnswer",
     "Assessor",
     "Assignment",
+    "Bayesian",
     "ChiSquare",
     "Disagreement",
+    "ERROR_MODELS",
     "JudgingEvent",
     "ExportSummary",
     "FIVE_GRADES",
@@ -83,6 +87,7 @@ __all__ = [
     "STRATEGIES",
     "Session",
     "Settlement",
+    "SimulatedErrors",
     "Simulation",
     "Sort",
     "Statistics",

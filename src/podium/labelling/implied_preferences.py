@@ -93,6 +93,18 @@ class ImpliedPreferences:
         members = self._members[self._head[self._index(document)]]
         return tuple(self.documents[i] for i in _bits(members))
 
+    def count_better(self, document: DocumentId) -> int:
+        """Return how many documents are implied to be better than this one.
+
+        Examples
+        --------
+        >>> implied = ImpliedPreferences("abc")
+        >>> implied.add(Judgment("c", "a", ">"))
+        >>> implied.count_better("a"), implied.count_better("b")
+        (1, 0)
+        """
+        return self._better[self._head[self._index(document)]].bit_count()
+
     def _index(self, document: DocumentId) -> int:
         try:
             return self._place[document]

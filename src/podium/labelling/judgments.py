@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from podium.errors import UsageError
@@ -43,6 +43,19 @@ class Question:
 class Judgment:
     """A question and its answer.
 
+    Judgments are equal if their documents and answers are; side and assessor do not count.
+
+    Parameters
+    ----------
+    a, b
+        The documents.
+    answer
+        The answer.
+    left
+        The document that was shown on the left; None if nobody recorded it.
+    assessor
+        Who judged, where several people judge in one run.
+
     Examples
     --------
     >>> Judgment("d1", "d2", ">").flipped()
@@ -52,13 +65,15 @@ class Judgment:
     a: DocumentId
     b: DocumentId
     answer: Answer
+    left: DocumentId | None = field(default=None, compare=False, repr=False)
+    assessor: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_answer(self.answer)
 
     def flipped(self) -> Judgment:
         """Return the same judgment with the documents in the other order."""
-        return Judgment(self.b, self.a, _FLIPPED[self.answer])
+        return replace(self, a=self.b, b=self.a, answer=_FLIPPED[self.answer])
 
 
 @dataclass(frozen=True)

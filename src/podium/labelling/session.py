@@ -120,6 +120,11 @@ class Session:
         return SessionProgress(len(self._kept_judgments), self._work.remaining)
 
     @property
+    def certainty(self) -> float | None:
+        """The expected recall of the top k so far; None if the strategy has no belief about it."""
+        return self._work.certainty if isinstance(self._work, StrategyRun) else None
+
+    @property
     def judgments(self) -> tuple[AnyJudgment, ...]:
         """The judgments that were not undone, in order, without repeats."""
         return tuple(self._work.judgments)
@@ -231,11 +236,8 @@ class Session:
             self._work.judge(sent_judgment.grade)
             return sent_judgment
         assert isinstance(sent_judgment, Judgment)
-        question = self._work.step
-        assert isinstance(question, Question)
-        judgment = sent_judgment if sent_judgment.a == question.a else sent_judgment.flipped()
-        self._work.judge(judgment.answer)
-        return judgment
+        self._work.add(sent_judgment)
+        return self._work.judgments[-1]
 
     def _undo(self, event: JudgingEvent) -> EventNumbers:
         """Take back the named judgment; without a name, as in old stores, the last ones except repeats."""
@@ -307,7 +309,9 @@ class Session:
             raise EventError(
                 f"expected answer {', '.join(ANSWERS)} in event {event.id!r}, got {answer!r:.60}"
             )
-        return Judgment(self._document(event, "a"), self._document(event, "b"), answer)
+        a, b = self._document(event, "a"), self._document(event, "b")
+        left = data.get("left")
+        return Judgment(a, b, answer, left if left in (a, b) else None)
 
     def _document(self, event: JudgingEvent, name: str) -> str:
         document = event.data.get(name)
@@ -319,6 +323,10 @@ class Session:
         return document
 
     def _check_asked(self, judgment: AnyJudgment, event: JudgingEvent) -> None:
+        if isinstance(self._work, StrategyRun) and not self._work.trusts_answers:
+            # On another machine such a strategy may have asked another pair, and every answer counts.
+            self._check_two_documents(judgment, event)
+            return
         step = self.step
         if isinstance(step, GradeQuestion) and isinstance(judgment, Graded):
             if step.document != judgment.document:
@@ -329,6 +337,10 @@ class Session:
                 raise _not_asked(event, got, step)
         else:
             raise _not_asked(event, "a judgment", step)
+
+    def _check_two_documents(self, judgment: AnyJudgment, event: JudgingEvent) -> None:
+        if len(_documents(judgment)) < 2:
+            raise EventError(f"expected two documents in event {event.id!r}, got {judgment!r:.80}")
 
     def _check_repeat(self, judgment: AnyJudgment, event: JudgingEvent) -> None:
         documents = _documents(judgment)

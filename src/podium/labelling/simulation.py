@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from podium.data import check_seed
 from podium.errors import UsageError
 from podium.labelling.judgments import Answer, DocumentId, JudgedTopK, Question
+from podium.labelling.simulated_errors import ErrorModel, SimulatedErrors, expected_gain
 from podium.labelling.strategies.strategy_run import StrategyRun, strategy_named
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -23,25 +24,36 @@ class Simulation:
 
     Parameters
     ----------
-    strategy, n, k, noise, ties, seed, skip_implied, runs, prior_tau
+    strategy, n, k, noise, ties, seed, skip_implied, runs, prior_tau, errors, left_share
         The arguments of `simulate`.
     judgments
         The number of judgments in each run.
     recalls
-        The share of the true top k that each run found.
+        The share of the true top k in each run's result.
+    overlaps
+        The mean over j = 1..k of the share of the true top j among the first j of each run's result.
+    gains
+        The sum of the qualities in each run's result, as a share of the best sum.
+    certainties
+        The recall that each run expected at its end; NaN for a strategy without a belief.
     """
 
     strategy: str
     n: int
     k: int
-    noise: float
+    noise: float | tuple[float, ...]
     ties: float
     seed: int
     skip_implied: bool
     runs: int
     prior_tau: float | None
+    errors: ErrorModel
+    left_share: float
     judgments: NDArray[np.int64]
     recalls: NDArray[np.float64]
+    overlaps: NDArray[np.float64]
+    gains: NDArray[np.float64]
+    certainties: NDArray[np.float64]
 
     @property
     def mean(self) -> float:
@@ -64,6 +76,21 @@ class Simulation:
         """The mean share of the true top k that the runs found."""
         return float(self.recalls.mean())
 
+    @property
+    def overlap(self) -> float:
+        """The mean of `overlaps`, which also measures the order."""
+        return float(self.overlaps.mean())
+
+    @property
+    def gain(self) -> float:
+        """The mean of `gains`."""
+        return float(self.gains.mean())
+
+    @property
+    def certainty(self) -> float:
+        """The mean of `certainties`."""
+        return float(self.certainties.mean())
+
     def __repr__(self) -> str:
         spread = self.quantiles
         return (
@@ -78,6 +105,7 @@ class Assessor:
     """A simulated assessor who answers by true levels and errs with probability `noise`.
 
     An error is the opposite preference; for two tied documents, it is a preference for either one.
+    Other models of errors are in `SimulatedErrors`.
 
     Parameters
     ----------
@@ -87,6 +115,10 @@ class Assessor:
         The probability of an error.
     rng
         The source of errors.
+    errors
+        A model of errors, instead of `noise`.
+    qualities
+        The quality of each document, for the model ``"close"``.
 
     Examples
     --------
@@ -97,18 +129,29 @@ class Assessor:
     levels: Mapping[DocumentId, int]
     noise: float = 0.0
     rng: np.random.Generator | None = None
+    errors: SimulatedErrors | None = None
+    qualities: Mapping[DocumentId, float] | None = None
 
-    def answer(self, question: Question) -> Answer:
-        """Return the true answer or an error."""
-        lead = self.levels[question.b] - self.levels[question.a]
-        if self.noise and self.rng is not None and self.rng.random() < self.noise:
-            lead = -lead or (1 if self.rng.random() < 0.5 else -1)
-        return ">" if lead > 0 else "<" if lead < 0 else "~"
+    def answer(self, question: Question, is_a_left: bool = True, turn: int = 0) -> Answer:
+        """Return the true answer or an error; `turn` is the number of the judgment."""
+        a, b = question.a, question.b
+        lead, qualities = self.levels[b] - self.levels[a], self.qualities
+        if self.rng is None:
+            return ">" if lead > 0 else "<" if lead < 0 else "~"
+        errors = self.errors or SimulatedErrors("uniform", (self.noise,))
+        quality_lead = 0.0 if qualities is None else qualities[a] - qualities[b]
+        return errors.answer(lead, quality_lead, is_a_left, turn, self.rng)
 
     def judge(self, run: StrategyRun) -> JudgedTopK:
-        """Answer all questions of a run; return its top k."""
-        while not isinstance(run.step, JudgedTopK):
-            run.judge(self.answer(run.step))
+        """Answer all questions of a run, with random sides; return its top k."""
+        sides, n_assessors = np.random.default_rng(0), len(self.errors.noise) if self.errors else 1
+        turn = 0
+        while isinstance(run.step, Question):
+            question, is_a_left = run.step, bool(sides.random() < 0.5)
+            left = question.a if is_a_left else question.b
+            answer = self.answer(question, is_a_left, turn)
+            run.judge(answer, left, f"assessor {turn % n_assessors + 1}")
+            turn += 1
         return run.step
 
     def top(self, k: int) -> set[DocumentId]:
@@ -122,12 +165,14 @@ def simulate(
     strategy: str,
     n: int,
     k: int,
-    noise: float = 0.0,
+    noise: float | Sequence[float] = 0.0,
     ties: float = 0.0,
     seed: int = 0,
     skip_implied: bool = True,
     runs: int = 100,
     prior_tau: float | None = None,
+    errors: ErrorModel = "uniform",
+    left_share: float = 0.5,
 ) -> Simulation:
     """Simulate how many judgments a strategy needs for the top k of n documents.
 
@@ -141,6 +186,7 @@ def simulate(
         How many documents to find.
     noise
         The probability that the assessor errs: prefers the worse document, or one of two tied ones.
+        Several probabilities are those of assessors who take turns.
     ties
         The probability that a document is as good as the next one in the true order.
     seed
@@ -152,6 +198,12 @@ def simulate(
     prior_tau
         The expected Kendall's tau of a prior order with the true one; None for no prior.
         True and prior qualities are normal with correlation sin(pi tau / 2).
+    errors
+        ``"uniform"``; ``"close"``: close documents are confused, and `noise` is the scale; ``"side"``:
+        wrong answers are guesses, of which `left_share` are for the left document. See
+        `SimulatedErrors`.
+    left_share
+        The share of guesses for the left document.
 
     Examples
     --------
@@ -164,23 +216,41 @@ def simulate(
     strategy_named(strategy)
     check_seed(seed)
     n, k, runs = _check_counts(n, k, runs)
-    _check_shares(noise, ties, prior_tau)
-    judged, recalls = [], []
+    rates = (noise,) if isinstance(noise, int | float | np.number) else tuple(noise)
+    model = SimulatedErrors(errors, tuple(map(float, rates)), left_share)
+    _check_shares(ties, prior_tau)
+    columns = []
     for run in range(runs):
         rng = np.random.default_rng([seed, run])
         documents = [f"d{i}" for i in range(1, n + 1)]
         quality = rng.standard_normal(n)
         levels = _levels(quality, rng.random(n) < ties)
         prior = None if prior_tau is None else _prior(documents, quality, prior_tau, rng)
-        assessor = Assessor(dict(zip(documents, levels, strict=True)), noise, rng)
-        top = assessor.judge(StrategyRun(strategy, documents, k, prior, skip_implied))
-        truth = assessor.top(k)
-        judged.append(top.judged)
-        recalls.append(len(truth.intersection(top.order)) / len(truth))
+        qualities = dict(zip(documents, quality.tolist(), strict=True))
+        assessor = Assessor(
+            dict(zip(documents, levels, strict=True)), rng=rng, errors=model, qualities=qualities
+        )
+        strategy_run = StrategyRun(strategy, documents, k, prior, skip_implied)
+        top = assessor.judge(strategy_run)
+        columns.append(_measure(assessor, strategy_run, top, qualities))
+    judged, *shares = zip(*columns, strict=True)
     return Simulation(
-        strategy, n, k, noise, ties, seed, skip_implied, runs, prior_tau,
-        np.array(judged, dtype=np.int64), np.array(recalls),
+        strategy, n, k, noise if isinstance(noise, int | float) else rates, ties, seed, skip_implied,
+        runs, prior_tau, errors, left_share, np.array(judged, dtype=np.int64), *map(np.array, shares),
     )  # fmt: skip
+
+
+def _measure(
+    assessor: Assessor, run: StrategyRun, top: JudgedTopK, qualities: Mapping[DocumentId, float]
+) -> tuple[float, ...]:
+    """Return the judgments of a run, its recall, overlap and gain, and its own certainty."""
+    order, truth = top.order, assessor.top(top.k)
+    k = min(top.k, len(qualities))
+    firsts = [assessor.top(j) for j in range(1, k + 1)]
+    overlap = [len(first.intersection(order[:j])) / j for j, first in enumerate(firsts, start=1)]
+    certainty = math.nan if run.certainty is None else run.certainty
+    recall = len(truth.intersection(order)) / len(truth)
+    return top.judged, recall, sum(overlap) / k, expected_gain(qualities, order, k), certainty
 
 
 def _levels(quality: NDArray[np.float64], tied: NDArray[np.bool_]) -> list[int]:
@@ -207,9 +277,8 @@ def _check_counts(n: int, k: int, runs: int) -> tuple[int, int, int]:
     return int(n), int(k), int(runs)
 
 
-def _check_shares(noise: float, ties: float, prior_tau: float | None) -> None:
-    for name, value in (("noise", noise), ("ties", ties)):
-        if not 0 <= value <= 1:
-            raise UsageError(f"expected {name} as a probability in [0, 1], got {value}")
+def _check_shares(ties: float, prior_tau: float | None) -> None:
+    if not 0 <= ties <= 1:
+        raise UsageError(f"expected ties as a probability in [0, 1], got {ties}")
     if prior_tau is not None and not -1 <= prior_tau <= 1:
         raise UsageError(f"expected prior_tau in [-1, 1], got {prior_tau}")

@@ -71,5 +71,6 @@ void bind_losses(nb::module_& m);
 void bind_structural(nb::module_& m);
 void bind_movers(nb::module_& m);
 void bind_passes(nb::module_& m);
+void bind_place_beliefs(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_windows(nb::module_& m);

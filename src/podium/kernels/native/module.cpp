@@ -18,6 +18,7 @@ NB_MODULE(_native, m) {
     bind_linear(m);
     bind_movers(m);
     bind_passes(m);
+    bind_place_beliefs(m);
     bind_trees(m);
     bind_text(m);
     bind_ranking(m);

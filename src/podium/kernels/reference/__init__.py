@@ -115,3 +115,9 @@ from podium.kernels.reference.trees import (
 from podium.kernels.reference.place_windows import (
     fill_windows as fill_windows,
 )
+from podium.kernels.reference.place_beliefs import (
+    judged_pair_information as judged_pair_information,
+    members_by_count as members_by_count,
+    pair_information as pair_information,
+    sweep_places as sweep_places,
+)

@@ -15,7 +15,10 @@ from podium.labelling.tasks import TOOLS, PreferenceTask, Task
 if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog
 
-COMPLEXITY = {"heap": "n log k", "tournament": "n + k log n", "sort": "n log n", "grade": "n"}
+COMPLEXITY = {
+    "heap": "n log k", "tournament": "n + k log n", "sort": "n log n", "bayesian": "n + k log n",
+    "grade": "n",
+}  # fmt: skip
 """The order of the number of judgments per query, by strategy, and of the grade tool."""
 
 TIME_BINS = np.geomspace(0.25, 1024.0, 49)

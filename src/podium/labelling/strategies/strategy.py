@@ -7,6 +7,7 @@ from collections.abc import Collection, Generator, Sequence
 from typing import ClassVar, TypeVar
 
 from podium.labelling.judgments import DocumentId
+from podium.labelling.strategies.evidence import RunEvidence
 
 Result = TypeVar("Result")
 
@@ -21,6 +22,10 @@ class Strategy(ABC):
     A strategy need not know implied answers or rejected documents: StrategyRun answers such
     questions without an assessor, and rejected documents are worse than all others.
 
+    A strategy that does not trust single answers sets `trusts_answers` to False. Then its pairs are
+    asked as they are, again if need be. Its choice and its levels depend on `evidence` and nothing else:
+    all judgments so far, with the documents' sides. They may be of any pairs.
+
     Parameters
     ----------
     order
@@ -32,11 +37,38 @@ class Strategy(ABC):
     """
 
     name: ClassVar[str]
+    trusts_answers: ClassVar[bool] = True
+    """Whether one answer decides about a pair and everything that it implies."""
+    evidence: RunEvidence
+    """The judgments so far; the run of the strategy sets it and adds them."""
 
     def __init__(self, order: Sequence[DocumentId], k: int, prior: bool = False) -> None:
         self.order = tuple(order)
         self.k = k
         self.prior = prior
+
+    @property
+    def certainty(self) -> float | None:
+        """The expected recall of the top k so far; None if the strategy has no belief about it."""
+        return None
+
+    def levels(self, best: Sequence[DocumentId]) -> tuple[tuple[DocumentId, ...], ...]:
+        """Return the top k in levels, best first, from what `find_top_k` returned.
+
+        By default, documents of an implied tie share a level, and rejected documents are out.
+        """
+        implied = self.evidence.implied_preferences
+        places = {document: i for i, document in enumerate(best)}
+        levels: list[tuple[DocumentId, ...]] = []
+        placed: set[DocumentId] = set()
+        for document in best:
+            if document not in placed and document not in implied.rejected_documents:
+                tied = implied.tied_documents(document)
+                levels.append(tuple(sorted(tied, key=lambda d: places.get(d, len(places)))))
+                placed.update(tied)
+            if len(placed) >= self.k:
+                break
+        return tuple(levels)
 
     @abstractmethod
     def find_top_k(self) -> Comparisons[list[DocumentId]]:

@@ -14,6 +14,8 @@ from podium.labelling.judgments import (
     Question,
     check_answer,
 )
+from podium.labelling.strategies.bayesian import Bayesian
+from podium.labelling.strategies.evidence import RunEvidence
 from podium.labelling.strategies.heap import Heap
 from podium.labelling.strategies.sort import Sort
 from podium.labelling.strategies.strategy import Strategy
@@ -26,6 +28,7 @@ STRATEGIES: Registry[type[Strategy]] = Registry(
         "tournament": Tournament,
         "heap": Heap,
         "sort": Sort,
+        "bayesian": Bayesian,
     },
     subclasses_of(Strategy),
 )
@@ -57,6 +60,8 @@ class StrategyRun:
 
     Tied documents share a level. Documents that an assessor calls "bad" are rejected, with all that are
     known to be no better, so that fewer than k may be left.
+
+    A strategy that does not trust single answers may ask a pair again and decides itself what follows.
 
     Parameters
     ----------
@@ -100,13 +105,16 @@ class StrategyRun:
         chosen = strategy_named(strategy)
         self.k = k
         self.skip_implied = skip_implied
-        self.implied_preferences = ImpliedPreferences(documents)
+        self.documents = RunEvidence(documents).implied_preferences.documents
+        """All documents of the run, in the order of the caller."""
         order = _by_prior(self.documents, prior)
         self._strategy = chosen(order, min(k, len(order)), prior is not None)
+        self._strategy.evidence = self._evidence = RunEvidence(self.documents)
         self._prior = prior
         self._comparisons = self._strategy.find_top_k()
-        self._judgments: list[Judgment] = []
-        self.step: Question | JudgedTopK = self._advance(None)
+        self._step: Question | JudgedTopK | None = None
+        if self.trusts_answers:
+            self._step = self._advance(None)
 
     @classmethod
     def replay(
@@ -121,6 +129,8 @@ class StrategyRun:
     ) -> StrategyRun:
         """Return the run after these judgments; each must answer the current question, in either orientation.
 
+        A strategy that does not trust single answers takes judgments of any pairs.
+
         Examples
         --------
         >>> run = StrategyRun.replay("heap", "abc", 1, [Judgment("a", "b", ">")])
@@ -129,7 +139,7 @@ class StrategyRun:
         """
         run = cls(strategy, documents, k, prior, skip_implied)
         for judgment in judgments:
-            run.judge(run.answer_of(judgment))
+            run.add(judgment)
         return run
 
     @property
@@ -138,14 +148,32 @@ class StrategyRun:
         return self._strategy.name
 
     @property
-    def documents(self) -> tuple[DocumentId, ...]:
-        """All documents of the run, in the order of the caller."""
-        return self.implied_preferences.documents
+    def trusts_answers(self) -> bool:
+        """Whether one answer decides about a pair; if not, the run takes judgments of any pairs."""
+        return self._strategy.trusts_answers
+
+    @property
+    def implied_preferences(self) -> ImpliedPreferences:
+        """What the judgments imply."""
+        return self._evidence.implied_preferences
+
+    @property
+    def step(self) -> Question | JudgedTopK:
+        """The current question, or the finished top k."""
+        if self._step is None:  # the judgments alone determine it, so it is made when it is needed
+            self._comparisons = self._strategy.find_top_k()
+            self._step = self._advance(None)
+        return self._step
+
+    @property
+    def certainty(self) -> float | None:
+        """The expected recall of the top k so far; None if the strategy has no belief about it."""
+        return self._strategy.certainty
 
     @property
     def judgments(self) -> tuple[Judgment, ...]:
         """The judgments so far."""
-        return tuple(self._judgments)
+        return tuple(self._evidence.judgments)
 
     @property
     def finished(self) -> bool:
@@ -160,22 +188,42 @@ class StrategyRun:
         rejected = self.implied_preferences.rejected_documents
         return max(1.0, self._strategy.remaining(rejected, self.skip_implied))
 
-    def judge(self, answer: Answer) -> Question | JudgedTopK:
-        """Answer the current question; return the next one, or the top k."""
+    def judge(
+        self, answer: Answer, left: DocumentId | None = None, assessor: str | None = None
+    ) -> Question | JudgedTopK:
+        """Answer the current question; return the next one, or the top k.
+
+        Parameters
+        ----------
+        answer
+            The answer.
+        left
+            The document that was on the left, for strategies that measure a bias for one side.
+        assessor
+            Who answered, for strategies that measure how reliable each assessor is.
+        """
         if isinstance(self.step, JudgedTopK):
             raise UsageError(f"the run is finished and takes no answer, got {answer!r}")
         question = self.step
-        judgment = Judgment(question.a, question.b, check_answer(answer))
-        self.implied_preferences.add(judgment)
-        self._judgments.append(judgment)
-        self.step = self._advance(self._sign(question.a, question.b))
+        self._accept(Judgment(question.a, question.b, check_answer(answer), left, assessor))
         return self.step
+
+    def add(self, judgment: Judgment) -> None:
+        """Add a logged judgment, which must be of the current question if the strategy trusts answers."""
+        self._accept(self._oriented(judgment) if self.trusts_answers else judgment)
+
+    def _accept(self, judgment: Judgment) -> None:
+        self._evidence.add(judgment)
+        sign = self._sign(judgment.a, judgment.b) if self.trusts_answers else None
+        self._step = None if sign is None else self._advance(sign)
 
     def undo(self, steps: int = 1) -> StrategyRun:
         """Return the run as it was some judgments ago."""
-        if not 0 <= steps <= len(self._judgments):
-            raise UsageError(f"there are {len(self._judgments)} judgments to undo, got {steps}")
-        remaining_judgments = self._judgments[: len(self._judgments) - steps]
+        if not 0 <= steps <= len(self._evidence.judgments):
+            raise UsageError(
+                f"there are {len(self._evidence.judgments)} judgments to undo, got {steps}"
+            )
+        remaining_judgments = self._evidence.judgments[: len(self._evidence.judgments) - steps]
         return StrategyRun.replay(
             type(self._strategy), self.documents, self.k, remaining_judgments,
             prior=self._prior, skip_implied=self.skip_implied,
@@ -192,6 +240,8 @@ class StrategyRun:
         return Question(a, b)
 
     def _must_ask(self, a: DocumentId, b: DocumentId) -> bool:
+        if not self.trusts_answers:
+            return True
         rejected = self.implied_preferences.rejected_documents
         if a in rejected or b in rejected:
             return False
@@ -204,25 +254,11 @@ class StrategyRun:
         return _SIGNS[answer]
 
     def _result(self, best: Sequence[DocumentId]) -> JudgedTopK:
-        """Return levels until there are k documents; tied documents share a level."""
-        places = {document: i for i, document in enumerate(best)}
-        levels: list[tuple[DocumentId, ...]] = []
-        placed: set[DocumentId] = set()
-        for document in best:
-            if (
-                document not in placed
-                and document not in self.implied_preferences.rejected_documents
-            ):
-                tied = self.implied_preferences.tied_documents(document)
-                levels.append(tuple(sorted(tied, key=lambda d: places.get(d, len(places)))))
-                placed.update(tied)
-            if len(placed) >= self.k:
-                break
-        return JudgedTopK(tuple(levels), self.k, len(self._judgments))
+        return JudgedTopK(self._strategy.levels(best), self.k, len(self._evidence.judgments))
 
-    def answer_of(self, judgment: Judgment) -> Answer:
-        """Return the answer of a logged judgment to the current question."""
-        at = len(self._judgments) + 1
+    def _oriented(self, judgment: Judgment) -> Judgment:
+        """Return a logged judgment of the current question in the question's orientation."""
+        at = len(self._evidence.judgments) + 1
         if isinstance(self.step, JudgedTopK):
             raise DataError(
                 f"the run is finished after {at - 1} judgments, but there is judgment {at} of "
@@ -235,7 +271,7 @@ class StrategyRun:
                 f"judgment {at} must be of {self.step.a!r} and {self.step.b!r}, the current "
                 f"question, got one of {judgment.a!r} and {judgment.b!r}"
             )
-        return judgment.answer
+        return judgment
 
 
 def _by_prior(

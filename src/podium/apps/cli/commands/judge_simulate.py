@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,18 +18,22 @@ def run_judge_simulate(options: JudgeSimulateOptions) -> None:
     names = list(dict.fromkeys(options.strategies or labelling.STRATEGIES))
     for name in names:
         labelling.strategy_named(name)
+    rates = options.noise or [0.0]
+    noise = rates[0] if len(rates) == 1 else rates
     with spinner("simulating"):
         simulations = [
             labelling.simulate(
                 name,
                 options.documents,
                 options.top,
-                options.noise,
+                noise,
                 options.ties,
                 options.seed,
                 not options.ask_implied,
                 options.runs,
                 options.prior_tau,
+                options.errors,  # type: ignore[arg-type]
+                options.left_share,
             )
             for name in names
         ]
@@ -41,11 +46,12 @@ def run_judge_simulate(options: JudgeSimulateOptions) -> None:
 
 def _describe(simulation: Simulation) -> dict[str, Any]:
     settings = (
-        "strategy", "n", "k", "noise", "ties", "seed", "skip_implied", "runs", "prior_tau", "mean", "bound",
-        "recall",
+        "strategy", "n", "k", "noise", "ties", "seed", "skip_implied", "runs", "prior_tau", "errors",
+        "left_share", "mean", "bound", "recall", "overlap", "gain",
     )  # fmt: skip
     return {
         **{name: getattr(simulation, name) for name in settings},
+        "expected_recall": None if math.isnan(simulation.certainty) else simulation.certainty,
         "quantiles": {str(share): value for share, value in simulation.quantiles.items()},
         "most": int(simulation.judgments.max()),
         "judgments": simulation.judgments.tolist(),
@@ -61,8 +67,23 @@ def _print(simulations: Sequence[Simulation], title: str) -> None:
             f"{simulation.judgments.max():,}",
             f"{simulation.bound:,}",
             f"{simulation.recall:.4f}",
+            f"{simulation.overlap:.3f}",
+            f"{simulation.gain:.3f}",
+            "" if math.isnan(simulation.certainty) else f"{simulation.certainty:.3f}",
         ]
         for simulation in simulations
     ]
-    headers = ["strategy", "mean", "5 %", "50 %", "95 %", "most", "bound", "recall"]
+    headers = [
+        "strategy",
+        "mean",
+        "5 %",
+        "50 %",
+        "95 %",
+        "most",
+        "bound",
+        "recall",
+        "overlap",
+        "gain",
+        "expected",
+    ]
     print_table(title, headers, rows)

@@ -104,7 +104,7 @@ class PlanOptions:
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="tournament, heap or sort; by default as in the store's tasks, or tournament."
+            help="tournament, heap, sort or bayesian; by default as in the store's tasks, or tournament."
         ),
     ] = None
     prior: Annotated[

@@ -15,24 +15,42 @@ class JudgeSimulateOptions:
     Example: podium judge simulate tournament heap --documents 100 --top 10 --prior-tau 0.6
 
     Strategies are tournament (tree selection, the fewest judgments), heap (Algorithm 1 of the top-k
-    labelling paper) and sort (merge insertion of all documents). Without names, all of them run.
+    labelling paper), sort (merge insertion of all documents) and bayesian (for assessors who err).
+    Without names, all of them run.
 
     The table has the judgments per query: the mean, the quantiles of 5, 50 and 95 %, and the
-    largest number. It also has the bound that no run can exceed, and the share of the true top k
-    that was found.
+    largest number. It also has the bound that no run can exceed, the share of the true top k in the
+    result (recall), the mean share of the true top j among the first j (overlap), the qualities
+    as a share of the best ones (gain), and the recall that the strategy itself expected.
     """
 
     strategies: Annotated[
         list[str] | None,
-        typer.Argument(metavar="STRATEGY...", help="tournament, heap or sort; all by default."),
+        typer.Argument(
+            metavar="STRATEGY...", help="tournament, heap, sort or bayesian; all by default."
+        ),
     ] = None
     documents: Annotated[
         int, typer.Option("--documents", "-n", min=1, help="Documents per query.")
     ] = 50
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many places to fill.")] = 10
     noise: Annotated[
-        float, typer.Option(min=0, max=1, help="Probability that the assessor errs.")
-    ] = 0.0
+        list[float] | None,
+        typer.Option(
+            min=0,
+            help="Probability that the assessor errs, 0 by default; several for assessors who take turns.",
+        ),
+    ] = None
+    errors: Annotated[
+        str,
+        typer.Option(
+            help="uniform; close (close documents are confused, --noise is the scale); or side "
+            "(guesses for one side)."
+        ),
+    ] = "uniform"
+    left_share: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of guesses for the left document.")
+    ] = 0.5
     ties: Annotated[
         float,
         typer.Option(
