@@ -196,7 +196,7 @@ def test_a_model_file_needs_no_catboost(fitted, tmp_path, monkeypatch):
     assert len(loaded.explain(VALID, VALID.qids[0]).scores) == 15
     with pytest.raises(
         MissingExtraError,
-        match=r"^training catboost needs catboost, .*: pip install 'podium-ltr\[catboost\]'$",
+        match=r"^training catboost needs catboost, .*: pip install 'podium-ltr\[catboost\]' \(in podium's",
     ):
         loaded.fit(TRAIN)
 

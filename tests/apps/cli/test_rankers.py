@@ -263,10 +263,14 @@ def test_missing_values_are_kept_for_trees(files):
     first = text[0].split(" 1:")[0] + " 1:NULL 2:1 3:1 4:1"
     (files / "null.txt").write_text("\n".join([first, *text[1:]]) + "\n")
     trees = ("--set", "trees=2", "-o", "m.podium")
-    assert "NULL" in run("train", "lambdamart", "null.txt", *trees, code=1).stderr
-    run("train", "lambdamart", "null.txt", *trees, "--missing", "nan")
-    assert "NULL" in run("predict", "m.podium", "null.txt", code=1).stderr
-    lines = run("predict", "m.podium", "null.txt", "--missing", "nan").stdout.splitlines()
+    assert (
+        "NULL"
+        in run("train", "lambdamart", "null.txt", *trees, "--missing", "error", code=1).stderr
+    )
+    assert "NULL" in run("train", "ranksvm", "null.txt", "-o", "svm.podium", code=1).stderr
+    run("train", "lambdamart", "null.txt", *trees)
+    assert "NULL" in run("predict", "m.podium", "null.txt", "--missing", "error", code=1).stderr
+    lines = run("predict", "m.podium", "null.txt").stdout.splitlines()
     assert len(lines) == len(text)
 
 

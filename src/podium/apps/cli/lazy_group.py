@@ -12,7 +12,6 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from podium.apps.cli.error_reports import reports_errors
-from podium.apps.cli.inputs.chosen_cluster import cluster_in_use
 from podium.apps.cli.usage_advice import AdvisingCommand, literal, show_literally
 
 OPTIONS_PACKAGE = "podium.apps.cli.options"
@@ -120,6 +119,9 @@ def make_command(path: tuple[str, ...], module: str) -> Any:
         work: Callable[[Any], None] = getattr(
             import_module(f"{COMMANDS_PACKAGE}.{module}"), f"run_{'_'.join(path)}"
         )
+        # Help imports no more than the options of a command.
+        from podium.apps.cli.inputs.chosen_cluster import cluster_in_use
+
         with cluster_in_use(values.get("cluster"), is_quiet=bool(values.get("json"))):
             work(options_class(**values))
 

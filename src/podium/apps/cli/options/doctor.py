@@ -7,11 +7,12 @@ from podium.apps.cli.options import Json
 
 @dataclass(frozen=True)
 class DoctorOptions:
-    """Check the installation: kernels, packages, extras, folders, memory, clock.
+    """Check the installation, and say what to do about each finding.
 
     Example: podium doctor
 
-    Each finding says what to do. The exit code is 1 if there is a problem; notes do not count.
+    It looks at kernels, packages, extras, plug-ins, folders, memory and the clock. The exit code is 1 if
+    there is a problem; notes do not count.
     """
 
     json: Json = False
