@@ -150,7 +150,9 @@ class AutoRanker(Ranker):
             return super().predict(X, ignore_scaling=ignore_scaling)
         return self.predict_by_query(X, qid)
 
-    def explain(self, data: RankingData, query: str | int) -> Explanation | HeadExplanation:  # type: ignore[override]
+    def explain(  # type: ignore[override]
+        self, data: RankingData, query: str | int | None = None
+    ) -> Explanation | HeadExplanation:
         """Explain one query's list: what each feature adds, or the votes if the model is a vote."""
         check_is_fitted(self, "model_")
         model = self.model_

@@ -83,16 +83,21 @@ def run_train(options: TrainOptions) -> None:
     if options.json:
         print_json({"model": str(options.out), **facts})
     else:
-        if ranker.report_ is not None:
-            members = [f"{weight:g} x {label}" for label, weight in facts["members"].items()]
-            facts["members"] = "\n".join(members)
-        rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
-        print_table(str(options.out), ["what", "value"], rows, text_columns=2)
-        if ranker.report_ is not None:
-            print_report(ranker.report_)
+        _print_facts(options.out, ranker, facts)
         print_notes(_few_queries(data))
     if ranker.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
+
+
+def _print_facts(out: Path, ranker: Ranker, facts: dict[str, Any]) -> None:
+    """Print what was learned, and the report of a search."""
+    if ranker.report_ is not None:
+        members = [f"{weight:g} x {label}" for label, weight in facts["members"].items()]
+        facts["members"] = "\n".join(members)
+    rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
+    print_table(str(out), ["what", "value"], rows, text_columns=2)
+    if ranker.report_ is not None:
+        print_report(ranker.report_)
 
 
 def _check_cluster_work(options: TrainOptions, ranker: Ranker) -> None:
