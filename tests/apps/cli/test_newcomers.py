@@ -814,3 +814,21 @@ def test_python_names_how_to_write_a_ranker_and_fill_in_values(write):
         podium.errors.DataError, match=r"podium.Prepared\(ranker, impute='median'\)"
     ):
         podium.read_table("gaps.csv")
+
+
+@pytest.mark.parametrize(("name", "n_notes"), [("m.podium", 0), ("m.txt", 1)])
+def test_a_model_by_another_name_is_noted(write, name, n_notes):
+    write("d.csv", "qid,docid,label,bm25\n1,a,0,2\n1,b,1,3\n")
+    out = ("-o", name, "--force")
+    for command in (
+        ("train", "regression", "d.csv"),
+        ("tune", "regression", "d.csv", "--valid", "d.csv", "--grid", "l2=1,2"),
+    ):
+        note = f"{name} is a podium model, whatever its name says; models usually end in .podium"
+        assert flat(run(*command, *out).stderr).count(note) == n_notes
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", "None", ""])
+def test_words_that_data_md_calls_missing_are_missing(write, word):
+    write("d.csv", f"qid,docid,label,bm25\n1,a,0,{word}\n1,b,1,3\n")
+    assert np.isnan(read_table("d.csv", missing="nan").X[0, 0])

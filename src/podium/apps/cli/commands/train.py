@@ -35,7 +35,7 @@ from podium.apps.cli.outputs.feature_table import scale_advice
 from podium.apps.cli.outputs.leaderboard import search_board
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
-from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
+from podium.apps.cli.outputs.ranking_data_files import check_not_replaced, model_name_note
 from podium.apps.cli.outputs.search_report import print_report, report_facts
 from podium.data import RankingData
 from podium.data.atomic_files import atomic_path, check_target
@@ -84,7 +84,7 @@ def run_train(options: TrainOptions) -> None:
         print_json({"model": str(options.out), **facts})
     else:
         _print_facts(options.out, ranker, facts)
-        print_notes(_few_queries(data))
+        print_notes([*_few_queries(data), *model_name_note(options.out)])
     if ranker.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
 
