@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +27,55 @@ def cli_reference() -> str:
         "# Command line\n\nEvery command has `--help`. Exit codes: 0 done, 1 the data is wrong "
         "(one line on stderr), 2 the command line is wrong, 130 interrupted.\n"
     )
-    return head + "".join(_commands("podium", typer.main.get_command(app)))
+    commands = dict(_commands("podium", typer.main.get_command(app)))
+    shared = _shared_options(commands.values())
+    columns = (
+        "\n## Columns of tables\n\nCommands that read CSV, TSV, JSON lines, Parquet or Arrow have these "
+        "options; by default the names of columns decide. [Your own data](data.md) shows them.\n"
+    )
+    sections = [
+        part for name, command in commands.items() for part in _section(name, command, shared)
+    ]
+    return head + columns + OPTIONS_HEAD + "".join(shared) + "".join(sections)
 
 
-def _commands(name: str, command: Any) -> Iterator[str]:
-    children = getattr(command, "commands", None)
-    if children is not None:
-        for child in sorted(children):
-            yield from _commands(f"{name} {child}", children[child])
-        return
+OPTIONS_HEAD = "\n| option | default | meaning |\n| --- | --- | --- |\n"
+
+
+def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each command with its whole name."""
+    children: dict[str, Any] = getattr(command, "commands", None) or {}
+    if not children:
+        yield name, command
+    for child in sorted(children):
+        yield from _commands(f"{name} {child}", children[child])
+
+
+def _shared_options(commands: Iterable[Any]) -> list[str]:
+    """Return the rows of the options about columns that most commands with such options share."""
+    from podium.apps.cli.options.tables import TABLE_PANEL
+
+    counts = Counter(
+        _option(p)
+        for command in commands
+        for p in command.params
+        if getattr(p, "rich_help_panel", None) == TABLE_PANEL
+    )
+    return [row for row, n in counts.items() if 2 * n > max(counts.values())]
+
+
+def _section(name: str, command: Any, shared: Sequence[str]) -> Iterator[str]:
+    """Yield the parts of the section of a command; options about columns are in their own section."""
     yield f"\n## {name}\n\n{_flat(command.help)}\n"
     usage = " ".join(_usage(p) for p in command.params if p.param_type_name == "argument")
     yield f"\n```text\n{name} [OPTIONS] {usage}".rstrip() + "\n```\n"
     options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
-    if options:
-        yield "\n| option | default | meaning |\n| --- | --- | --- |\n"
-        yield from (_option(p) for p in options)
+    rows = [_option(p) for p in options]
+    if own := [row for row in rows if row not in shared]:
+        yield OPTIONS_HEAD + "".join(own)
+    if common := [p for p, row in zip(options, rows, strict=True) if row in shared]:
+        names = ", ".join(f"`{p.opts[0]}`" for p in common)
+        yield f"\n[Columns of tables](#columns-of-tables): {names}.\n"
     example, *rest = (command.epilog or "").split("\n\n")
     yield f"\nExample:\n\n```console\n$ {_flat(example).removeprefix('Example: ')}\n```\n"
     yield from (f"\n{_flat(paragraph)}\n" for paragraph in rest)

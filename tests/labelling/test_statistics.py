@@ -171,6 +171,9 @@ def test_table_1(found, sessions):
         ("tournament", "n + k log n"),
         ("grade", "n"),
     ]
+    costs = found.tables()[0]
+    grows_as = [row[costs.headers.index("judgments grow as")] for row in costs.rows]
+    assert grows_as == ["n + k log n", "n"]
     assert sum(times.judgments for times in found.assessors) == sum(
         times.judgments for times in found.methods
     )

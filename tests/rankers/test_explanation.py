@@ -100,6 +100,19 @@ def test_what_cannot_be_explained():
         RankSVM().fit(DATA).explain(DATA, "q99")
 
 
+@pytest.mark.parametrize("name", ["ranksvm", "toprank"])
+def test_an_explanation_without_a_query_names_one(name, tmp_path):
+    ranker = cheap(name).fit(DATA)
+    expected = rf"expected the id or the text of a query, got none; as in explain\(data, '{DATA.qids[0]}'\)"
+    with pytest.raises(UsageError, match=expected):
+        ranker.explain(DATA)
+    if name == "ranksvm":
+        DATA.to_parquet(tmp_path / "data.parquet")
+        collection = podium.partition([tmp_path / "data.parquet"], tmp_path / "parts")
+        with pytest.raises(UsageError, match=expected):
+            ranker.explain(collection)
+
+
 def test_podium_explain_names_the_features_or_explains_a_query(one_matters):
     ranker = RankSVM().fit(one_matters)
     assert podium.explain(ranker) == feature_weights(ranker)
@@ -108,8 +121,11 @@ def test_podium_explain_names_the_features_or_explains_a_query(one_matters):
     query = one_matters.qids[2]
     why, method = podium.explain(ranker, one_matters, query), ranker.explain(one_matters, query)
     np.testing.assert_array_equal(why.contributions, method.contributions)
-    for arguments in ((one_matters,), (None, query)):
-        with pytest.raises(UsageError, match="expected data and a query, or a ranker alone, got"):
+    for arguments, example in (((one_matters,), r"'0'"), ((None, query), r"data.qids\[0\]")):
+        expected = (
+            rf"expected data and a query, or a ranker alone, .* explain\(ranker, data, {example}\)"
+        )
+        with pytest.raises(UsageError, match=expected):
             podium.explain(ranker, *arguments)
     with pytest.raises(UsageError, match="permutation_importance measures it on data"):
         podium.explain(ListNet(scorer=MLP(hidden=(2,), epochs=1)).fit(one_matters))

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from podium.data import RankingData
 from podium.errors import DataError, UsageError
 from podium.metrics import evaluate, scorer
-from podium.rankers import RankSVM
+from podium.rankers import Prepared, RankSVM
 from tests.support.small_rankers import BY_QUERY, NAMES, arrays, cheap, predict, small
 
 DATA = small(12)
@@ -201,6 +201,18 @@ def test_without_routing_the_error_says_what_to_do():
         RankSVM().fit(X, Y)
     with pytest.raises(ValueError, match="enable_metadata_routing"):
         cross_val_score(RankSVM(), X, Y, cv=3, error_score="raise")
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), Prepared(RankSVM(), scale="zscore")])
+def test_a_search_without_routing_fails_at_once_with_advice(ranker):
+    parameter = "C" if isinstance(ranker, RankSVM) else "ranker__C"
+    grid = {parameter: [1e-3, 1e-1]}
+    advice = r"every score is nan: switch on metadata routing first \(sklearn.set_config"
+    with pytest.raises(ValueError, match=advice):
+        GridSearchCV(ranker, grid, cv=FOLDS).fit(X, Y, **ROUTED)
+    with pytest.raises(UsageError, match=advice):
+        GridSearchCV(ranker, grid, cv=FOLDS, error_score="raise").fit(X, Y, **ROUTED)
+    assert ranker.fit(X, Y, qid=QID).predict(X).shape == Y.shape  # no search, no error
 
 
 def test_with_routing_but_without_query_ids(routing):

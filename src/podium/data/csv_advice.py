@@ -18,6 +18,7 @@ _THOUSANDS = re.compile(r"[-+]?\d{1,3}([,.' ])\d{3}(\1\d{3})*([.,]\d+)?")
 _CURRENCY = re.compile(r"[-+]?\s*[$€£¥₹]\s*[-+]?[\d.,]+|[-+]?[\d.,]+\s*([$€£¥₹]|[A-Z]{3})")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
 
+_KEEP_ADVICE = "missing='nan' keeps it as NaN; podium.Prepared(ranker, impute='median') fills it in"
 EMPTY_FIELD_ADVICE = (
     "--missing nan keeps it as a missing value; podium train --impute median fills it in"
 )
@@ -89,7 +90,7 @@ def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
     if kind == "missing" and is_label:
         return label_advice(name, columns)
     if kind == "missing":
-        return "missing='nan' keeps it as NaN", EMPTY_FIELD_ADVICE
+        return _KEEP_ADVICE, EMPTY_FIELD_ADVICE
     if kind == "nonfinite":
         return "", ""
     if kind == "malformed" and got.startswith('"'):

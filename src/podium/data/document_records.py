@@ -18,6 +18,7 @@ from podium.errors import DataError, EmptyDataError, MalformedLineError
 from podium.typing import Path_
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
+_RUN_LINE = re.compile(r"\S+\s+Q0\s+\S+\s+\d+\s+\S+\s+\S+", re.IGNORECASE)
 FIELD_SEPARATORS = ",;|\t"
 """What may stand between the fields of a .csv file; the most frequent one of the first line does."""
 Records = dict[str, dict[str, Any]]
@@ -58,8 +59,13 @@ def _id_column(names: Iterable[str], path: str, line: int) -> str:
     by_name = {name.lower(): name for name in names}
     column = next((by_name[name] for name in ID_NAMES if name in by_name), None)
     if column is None:
+        got = ", ".join(by_name.values())
+        if _RUN_LINE.fullmatch(got):
+            got += (
+                ", which is a line of a TREC run; give a table of documents, as CSV or JSON lines"
+            )
         raise MalformedLineError(
-            f"expected a column of document ids ({', '.join(ID_NAMES)}), got {', '.join(by_name)}",
+            f"expected a column of document ids ({', '.join(ID_NAMES)}), got {got}",
             path=path, line=line,
         )  # fmt: skip
     return column

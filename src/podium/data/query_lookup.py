@@ -9,11 +9,11 @@ from podium.errors import UnknownNameError, UsageError
 MAX_LISTED_QUERIES = 20
 
 
-def query_number(data: RankingData, query: str | int) -> int:
+def query_number(data: RankingData, query: str | int | None) -> int:
     """Return the number of the query that has this id, or else this text.
 
     Texts are compared without case and without additional spaces. Raises UnknownNameError if there is
-    no such query, and UsageError if several queries have the text.
+    no such query, and UsageError if several queries have the text, or if `query` is None.
 
     Examples
     --------
@@ -23,6 +23,8 @@ def query_number(data: RankingData, query: str | int) -> int:
     >>> query_number(data, "q2"), query_number(data, "Red  Shoes")
     (1, 0)
     """
+    if query is None:
+        raise _missing_query(str(data.qids[0]))
     numbers = {qid: number for number, qid in enumerate(data.qids.tolist())}
     if str(query) in numbers:
         return numbers[str(query)]
@@ -39,7 +41,7 @@ def query_number(data: RankingData, query: str | int) -> int:
     return matches[0]
 
 
-def find_block(collection: Collection, query: str | int) -> tuple[int, RankingData]:
+def find_block(collection: Collection, query: str | int | None) -> tuple[int, RankingData]:
     """Return the block of a collection that has a query, by id or else by text, and its first row.
 
     Examples
@@ -54,6 +56,8 @@ def find_block(collection: Collection, query: str | int) -> tuple[int, RankingDa
     (20, ['q3', 'q4'])
     """
     qids = collection.query_ids()
+    if query is None:
+        raise _missing_query(next(iter(qids)))
     is_id = str(query) in set(qids)
     first = 0
     for block in collection.blocks():
@@ -64,6 +68,12 @@ def find_block(collection: Collection, query: str | int) -> tuple[int, RankingDa
             return first, block
         first += len(block)
     raise UnknownNameError("query", str(query), qids)
+
+
+def _missing_query(example: str) -> UsageError:
+    return UsageError(
+        f"expected the id or the text of a query, got none; as in explain(data, {example!r:.80})"
+    )
 
 
 def _plain(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
@@ -257,7 +258,12 @@ def _check_shapes(data: RankingColumns) -> None:
         empty = data.qids[int(np.argmin(data.groups.sizes))]
         raise EmptyDataError(f"expected documents for every query, got none for query {empty!r}")
     if len(set(data.qids.tolist())) != queries:
-        raise DataError("expected every query once, got a query id twice")
+        qid, n_times = Counter(data.qids.tolist()).most_common(1)[0]
+        raise DataError(f"expected every query once, got query {qid!r:.80} {n_times} times").advise(
+            python="leave a file or a part out that repeats queries of another one",
+            command_line="name each file once, and leave out files that repeat queries of others; a second "
+            "file after --valid is training data",
+        )
 
 
 def _check_values(data: RankingColumns) -> None:

@@ -187,7 +187,7 @@ class PostRanker(Ranker):
             lists.append(RankedList(query, top, tuple(docids[top].tolist()), scores[top]))
         return lists
 
-    def explain(self, data: RankingData, query: str | int) -> PostRanking:  # type: ignore[override]
+    def explain(self, data: RankingData, query: str | int | None = None) -> PostRanking:  # type: ignore[override]
         """Return one query's list after the rules, with the moves of documents and their reasons."""
         number = query_number(data, query)
         return self.postrank(data.subset([number]))[str(data.qids[number])]

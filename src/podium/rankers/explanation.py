@@ -87,7 +87,7 @@ class Explanation:
 
 
 def explain_query(
-    ranker: RankingEstimator, data: RankingData | Collection, query: str | int
+    ranker: RankingEstimator, data: RankingData | Collection, query: str | int | None
 ) -> Explanation:
     """Return one query's list with the contribution of each feature to each score.
 

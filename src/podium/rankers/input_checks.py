@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import sklearn
 from numpy.typing import ArrayLike
 
 from podium.data import Collection, RankingData
@@ -89,6 +91,34 @@ def _first_names(names: Sequence[str]) -> str:
     return ", ".join(map(str, list(names)[:5])) + (", ..." if len(names) > 5 else "")
 
 
+_ROUTING_ADVICE = (
+    "switch on metadata routing first (sklearn.set_config(enable_metadata_routing=True))"
+)
+_MAX_CALLERS = 8
+
+
+def refuse_search_without_routing() -> None:
+    """Raise if a search of scikit-learn fits without metadata routing: its scores would all be nan.
+
+    Without routing, a search passes query ids to `fit`, but not to `score`. It turns an error of
+    `score` into nan and continues, but it stops if every fit fails. Only the callers say that a fit
+    is part of a search.
+    """
+    if sklearn.get_config()["enable_metadata_routing"]:
+        return
+    caller = inspect.currentframe()
+    for _ in range(_MAX_CALLERS):
+        if caller is None:
+            return
+        code, module = caller.f_code, caller.f_globals.get("__name__")
+        if (code.co_name, module) == ("_fit_and_score", "sklearn.model_selection._validation"):
+            raise UsageError(
+                "expected a search with metadata routing, which passes query ids to the scores, too; "
+                f"without it every score is nan: {_ROUTING_ADVICE}"
+            )
+        caller = caller.f_back
+
+
 def as_data(
     X: Any,
     y: ArrayLike | None = None,
@@ -129,8 +159,8 @@ def as_data(
     if qid is None:
         raise UsageError(
             "query ids are missing; expected qid=..., one per row. In scikit-learn's model "
-            "selection, switch on metadata routing "
-            "(sklearn.set_config(enable_metadata_routing=True)) and pass params={'qid': qid}"
+            f"selection, {_ROUTING_ADVICE}, and pass the ids: params={{'qid': qid}} in cross_val_score, "
+            "fit(..., qid=qid) in a search"
         )
     names, words = column_names(X), None
     if names is not None and (encoded := encode_frame(X, missing, categories)) is not None:

@@ -94,7 +94,7 @@ def load(path: Path_, rankers: Mapping[str, type[R]], models: Mapping[str, type[
 
 _DATA_ADVICE = {
     "python": "use podium.read_table or podium.read_letor to read data",
-    "command_line": "put the model first, before the data; podium train makes a model",
+    "command_line": "podium train makes a model; where a command takes data, too, the model comes first",
 }
 
 

@@ -88,12 +88,17 @@ class Ranker(RankingEstimator):
         data = self.ranking_data(own, y, qid, sample_weight, scaled=self._scaled)
         return evaluate(data, self.predict(data), "NDCG@10")["NDCG@10"].mean
 
-    def explain(self, data: RankingData | Collection, query: str | int) -> Explanation:
+    def explain(
+        self, data: RankingData | Collection, query: str | int | None = None
+    ) -> Explanation:
         """Return one query's list with the contribution of each feature to each score."""
         return explain_query(self, data, query)
 
     def save(self, path: Path_) -> None:
-        """Write the fitted ranker to a ``.podium`` file, all or nothing; see ``podium.load``."""
+        """Write the fitted ranker to a ``.podium`` file, all or nothing; see ``podium.load``.
+
+        A file that is already there is replaced.
+        """
         save(self, path)
 
 
@@ -132,9 +137,10 @@ def explain(
         has_weights = ranker.model_.linear_weights(feature_names_of(ranker)) is not None
         return feature_weights(ranker) if has_weights else feature_importance(ranker)
     if data is None or query is None:
+        example = repr(str(data.qids[0])) if isinstance(data, RankingData) else "data.qids[0]"
         raise UsageError(
             f"expected data and a query, or a ranker alone, got {'data' if query is None else 'a query'} "
-            "alone; as in explain(ranker, data, data.qids[0]). permutation_importance(ranker, data) says "
+            f"alone; as in explain(ranker, data, {example:.80}). permutation_importance(ranker, data) says "
             "which features a metric depends on"
         )
     return ranker.explain(data, query)

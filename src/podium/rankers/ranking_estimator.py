@@ -42,6 +42,7 @@ from podium.rankers.input_checks import (
     check_scaling,
     column_names,
     pick_features,
+    refuse_search_without_routing,
 )
 from podium.rankers.learning_curve import Callback, History
 from podium.rankers.models import ROWS_PER_BLOCK, Model
@@ -147,6 +148,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         An interrupted fit (ctrl-C) keeps the best model so far, marked as not converged.
         """
+        refuse_search_without_routing()
         train = self.ranking_data(X, y, qid, sample_weight)
         validation = None if valid is None else self.ranking_data(valid, scaled=train.scaled)
         return self.fit_data(train, validation, callback)

@@ -152,7 +152,7 @@ def test_all_inputs_are_named_and_nothing_is_replaced(folder, tmp_path):
     assert "\\label{tab:s1-txt-s2-txt}" in text
     assert "    RankSVM & " in text
     result = run(*command, code=2)
-    assert "report.md already exists; --force replaces it" in result.stderr
+    assert "--force replaces the report and keeps finished fits in" in result.stderr
     run(*command, "--force")
 
 

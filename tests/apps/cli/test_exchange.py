@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,3 +157,12 @@ def test_programs_and_targets_are_in_the_help():
     for command, names in (("export", EXPORTERS), ("import", IMPORTERS)):
         text = " ".join(run(command, "--help").stdout.split())
         assert [name for name in names if name not in text] == []
+
+
+@pytest.mark.parametrize(("names", "n_notes"), [(["price", "bm25", "in_stock"], 1), (None, 0)])
+def test_models_of_tables_note_that_yes_is_1(tmp_path, names, n_notes):
+    table = replace(DATA, feature_names=names)
+    cheap("ranksvm").fit(table).save(tmp_path / "m.podium")
+    out = run("export", tmp_path / "m.podium", "--to", "solr")
+    note = "training reads yes and true in a column as 1, no and false as 0"
+    assert flat(out.stderr).count(note) == n_notes

@@ -90,7 +90,7 @@ def test_compare_keeps_files_of_its_folder(data, name):
     Path("out").mkdir()
     Path("out", name).write_text("mine")
     Path("out/notes.txt").write_text("mine, too")
-    assert f"out/{name} already exists; --force replaces it" in run(*COMPARE, code=2).stderr
+    assert f"out/{name} already exists; --force replaces the report" in run(*COMPARE, code=2).stderr
     assert Path("out", name).read_text() == "mine"
     run(*COMPARE, "--force")
     assert Path("out", name).read_text() != "mine"

@@ -346,7 +346,7 @@ def shop(write):
         (
             ("predict", "data.csv", "m.podium"),
             1,
-            ["data.csv: ", "put the model first, before the data"],
+            ["data.csv: ", "the model comes first"],
         ),
         (("serve", "data.csv"), 1, ["data.csv: ", "podium train makes a model"]),
         (
@@ -760,3 +760,75 @@ def test_a_baseline_that_is_a_feature_has_its_option(write):
         "compare", "d.csv", "--rankers", "listnet", "--baseline", "bm25", "--out", "c", code=2
     )
     assert "if it is a feature: --baseline-feature bm25" in error
+
+
+def test_a_file_that_repeats_queries_is_named_with_its_query(write):
+    write("d.csv", "qid,docid,label,bm25\n1,a,0,2\n1,b,1,3\n")
+    error = error_of("train", "listnet", "d.csv", "d.csv", "-o", "x.podium", code=1)
+    assert "expected every query once, got query '1' 2 times; name each file once" in error
+
+
+def test_a_folder_names_its_own_files_before_those_below_and_no_reports(write):
+    for folder in ("shop", "shop/compared"):
+        Path(folder).mkdir()
+    for name in ("compared/old.csv", "compared/report.csv", "compared/report.json", "z.csv"):
+        Path("shop", name).touch()
+    error = run("data", "info", "shop", code=2).stderr
+    assert "shop has z.csv, compared/old.csv; name those" in flat(error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (("serve", "--port", "abc"), "'--port': expected a whole number"),
+        (("train", "listnet", "shop.csv", "--impute", "0", "-o", "m"), "'--impute': '0' is not one of"),
+        (("train", "auto", "shop.csv", "--budget", "10", "minutes", "-o", "m"), "--budget 10m."),
+        (("train", "auto", "shop.csv", "--budget", "10", "fits", "-o", "m"), "--budget 10fits."),
+        (("train", "auto", "shop.csv", "--budget", "10", "paths.csv", "-o", "m"), "does not exist."),
+    ],
+)  # fmt: skip
+def test_wrong_values_of_options_have_plain_advice(write, arguments, advice):
+    error = " ".join(run(*arguments, code=2).stderr.replace("│", " ").split())
+    assert advice in error
+    assert "Value error" not in error
+    assert "Input should be" not in error
+    assert ("Write a budget" in error) == (advice.startswith("--budget"))
+
+
+def test_a_run_in_place_of_documents_is_named_as_a_run(write):
+    write("shop.run", "s0 Q0 SKU-1 1 2.5 shop\ns0 Q0 SKU-2 2 1.5 shop\n")
+    with pytest.raises(
+        MalformedLineError, match=r"got s0 Q0 SKU-1 1 2\.5 shop, which is a line of a TREC"
+    ):
+        read_fields("shop.run")
+
+
+def test_python_names_how_to_write_a_ranker_and_fill_in_values(write):
+    data = podium.make_synthetic(n_queries=4, seed=0)
+    with pytest.raises(
+        podium.errors.UsageError, match=r"got 'listnet'; write an object, as in podium.L"
+    ):
+        podium.Prepared("listnet").fit(data)
+    write("gaps.csv", "qid,label,price\n1,1,\n1,0,1\n")
+    with pytest.raises(
+        podium.errors.DataError, match=r"podium.Prepared\(ranker, impute='median'\)"
+    ):
+        podium.read_table("gaps.csv")
+
+
+@pytest.mark.parametrize(("name", "n_notes"), [("m.podium", 0), ("m.txt", 1)])
+def test_a_model_by_another_name_is_noted(write, name, n_notes):
+    write("d.csv", "qid,docid,label,bm25\n1,a,0,2\n1,b,1,3\n")
+    out = ("-o", name, "--force")
+    for command in (
+        ("train", "regression", "d.csv"),
+        ("tune", "regression", "d.csv", "--valid", "d.csv", "--grid", "l2=1,2"),
+    ):
+        note = f"{name} is a podium model, whatever its name says; models usually end in .podium"
+        assert flat(run(*command, *out).stderr).count(note) == n_notes
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", "None", ""])
+def test_words_that_data_md_calls_missing_are_missing(write, word):
+    write("d.csv", f"qid,docid,label,bm25\n1,a,0,{word}\n1,b,1,3\n")
+    assert np.isnan(read_table("d.csv", missing="nan").X[0, 0])

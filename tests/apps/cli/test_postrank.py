@@ -152,7 +152,9 @@ def test_one_query_is_explained(folder):
     assert run("postrank", *ALL, "--explain", "query  Q1").stdout == text
     assert "with --queries" in run("postrank", *ALL[:3], "--explain", "query q1", code=1).stderr
     (folder / "queries.tsv").write_text("q1\tchess\nq2\tChess\n")
-    assert "the text of q1, q2" in run("postrank", *ALL, "--explain", "chess", code=1).stderr
+    assert "got 'chess', which is the text of 2 queries; name one by its id: q1, q2" in flat(
+        run("postrank", *ALL, "--explain", "chess", code=1).stderr
+    )
 
 
 def test_many_reasons_are_cut_short_and_told_apart_in_json(folder):

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from podium.labelling import GradeQuestion, JudgedTopK, Question, statistics
+from podium.labelling import GradeQuestion, JudgedTopK, Pool, PoolQuery, Question, statistics
 from podium.labelling.store import Store
-from tests.support.judging_client import Site, fill, lower_is_better, serving
+from tests.support.judging_client import POOL, Site, fill, lower_is_better, serving
 
 
 @pytest.fixture
@@ -68,6 +68,20 @@ def check_counts(ann, task):
         assert expected in " ".join(ann.get("/").text.split())
         state = ann.judge(task, state, lower_is_better)
     assert any(0 < fraction < 0.5 for fraction in fractions)  # rounding to the nearest would differ
+
+
+@pytest.mark.parametrize(("text", "shows_ids"), [("cool jazz", True), ("folk", False)])
+def test_queries_with_equal_texts_have_their_ids_in_the_list(tmp_path, text, shows_ids):
+    documents = POOL.queries[0].documents
+    pool = Pool(
+        (
+            PoolQuery("q1", "cool jazz", documents=documents),
+            PoolQuery("q2", text, documents=documents),
+        )
+    )
+    with serving(tmp_path, pool) as (site, _):
+        page = site.browser("ann").get("/").text
+    assert [f"<small>({query})</small>" in page for query in ("q1", "q2")] == [shows_ids] * 2
 
 
 def test_a_question_stays_when_the_page_is_loaded_again(site, task, ann, tmp_path):

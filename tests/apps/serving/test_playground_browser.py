@@ -122,6 +122,16 @@ def test_it_begins_with_the_services_rules_for_this_query(browser, address):
         assert ui(page, "summary").inner_text().endswith("the rule holds.")
 
 
+def test_a_model_without_samples_says_how_it_ranks_searches(browser, tmp_path):
+    _, model = save(tmp_path, data=named())
+    with running(f"shop@1={model}") as (_, address), playing(browser, address) as page:
+        assert ui(page, "source").inner_text() == (
+            "The demo’s list: Python’s standard library, ranked by a learned model. Its documents have no "
+            "features, so the model “shop” does not rank it: start podium serve with --samples to see your "
+            "own searches."
+        )
+
+
 def test_fields_that_say_something_are_shown_below_a_title(browser, address):
     with playing(browser, address) as page:
         notes = ui(page, "before").locator(".doc small").all_inner_texts()

@@ -20,6 +20,7 @@ from podium.ensemble.auto.combinations import TopRankVote
 from podium.ensemble.auto.fit_store import FIT_ENDING, FitStore, StoredFit
 from podium.ensemble.auto.fit_times import FitTimes
 from podium.ensemble.auto.fold_fits import FitTask
+from podium.ensemble.auto.racing import whole_race
 from podium.ensemble.auto.search import CandidateSearch
 from podium.ensemble.auto.search_progress import interval
 from podium.errors import DataError, ModelFileError, NotConvergedWarning, PodiumError, UsageError
@@ -52,6 +53,8 @@ def test_a_race_counts_its_fits_and_says_what_it_left_out():
     assert report.fits == sum(c.fits for c in report.candidates) <= 12
     assert report.budget == "12 fits"
     assert "candidates were not fitted" in report.left_out[0]
+    n_fits = whole_race(len(report.candidates), report.folds)
+    assert report.left_out[0].endswith(f"a race of all takes about {n_fits} fits")
     assert sum(c.weight for c in report.candidates) == pytest.approx(1)
     assert {m.outcome for m in report.members} == {"member"}
     assert report.combination in {c.name for c in report.combinations}

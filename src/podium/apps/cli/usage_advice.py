@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 import re
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,10 @@ from typer.core import TyperCommand, TyperGroup
 
 DATA_PARAMETERS = ("inputs", "train", "data", "data_files", "valid")
 """Parameters of commands that name files of ranking data."""
+
+_LIBRARY_PROBLEM = re.compile(r"Input should be a valid (integer|number)\b")
+_NUMBERS = {"integer": "whole number", "number": "number"}
+_TIME_UNITS = ("s", "sec", "second", "m", "min", "minute", "h", "hour", "fit")
 
 AnyCommand = TypeVar("AnyCommand", TyperCommand, TyperGroup)
 
@@ -49,6 +54,21 @@ def _literal_parameter(parameter: Any) -> Any:
     return literal_copy
 
 
+def plain_problem(message: str) -> str:
+    """Return what is wrong with a value of an option, without the words of the library that parses it.
+
+    Examples
+    --------
+    >>> plain_problem("Value error, 'x' is not one of 'a', 'b'.")
+    "'x' is not one of 'a', 'b'."
+    >>> plain_problem("Input should be a valid integer, unable to parse string as an integer")
+    'expected a whole number'
+    """
+    if match := _LIBRARY_PROBLEM.match(message):
+        return f"expected a {_NUMBERS[match[1]]}"
+    return message.removeprefix("Value error, ")
+
+
 class AdvisingCommand(TyperCommand):
     """A command whose errors about files suggest another name, or another order."""
 
@@ -63,8 +83,9 @@ class AdvisingCommand(TyperCommand):
                 or _name_advice(error)
                 or _folder_advice(error)
                 or _rankers_advice(error)
+                or _budget_advice(error, words)
             )
-            error.message = " ".join(filter(None, [error.message, advice]))
+            error.message = " ".join(filter(None, [plain_problem(error.message or ""), advice]))
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -115,3 +136,15 @@ def _rankers_advice(error: typer.BadParameter) -> str:
     """Return an example of --rankers, if it is missing."""
     is_missing = not error.message and getattr(error.param, "name", "") == "rankers"
     return "As in --rankers ranksvm,listnet; podium rankers lists all." * is_missing
+
+
+def _budget_advice(error: typer.BadParameter, words: Sequence[str]) -> str:
+    """Return the budget in one word, if its unit stands apart and is taken for a file."""
+    match = _MISSING_FILE.search(error.message or "")
+    if match is None or "--budget" not in words[:-1]:
+        return ""
+    amount = words[words.index("--budget") + 1]
+    unit = match[1].lower().removesuffix("s") or "s"
+    if not amount.isdigit() or unit not in _TIME_UNITS:
+        return ""
+    return f"Write a budget in one word: --budget {amount}{'fits' if unit == 'fit' else unit[0]}."

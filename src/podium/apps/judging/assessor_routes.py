@@ -81,7 +81,7 @@ async def _tasks_page(
         "tasks.html",
         has_guidelines=not guidelines.is_empty,
         assessor=assessor.member,
-        tasks=[_task_row(state, texts) for state in states],
+        tasks=_task_rows(states, texts),
         csrf=checks.links.csrf_token(assessor),
         role="assessor",
     )
@@ -132,6 +132,17 @@ def _next_task(states: Sequence[SessionState], task_id: str) -> str | None:
     following = ids.index(task_id) + 1
     others = (*states[following:], *states[: following - 1])
     return next((state.task.id for state in others if not state.finished), None)
+
+
+def _task_rows(states: Sequence[SessionState], texts: Mapping[str, str]) -> list[dict[str, object]]:
+    """Return tasks as rows of the list of tasks; queries with equal texts have their ids, too."""
+    rows = [_task_row(state, texts) for state in states]
+    queries_of_text: dict[object, set[str]] = {}
+    for row, state in zip(rows, states, strict=True):
+        queries_of_text.setdefault(row["query"], set()).add(state.task.query)
+    for row, state in zip(rows, states, strict=True):
+        row["query_id"] = state.task.query if len(queries_of_text[row["query"]]) > 1 else ""
+    return rows
 
 
 def _task_row(state: SessionState, texts: Mapping[str, str]) -> dict[str, object]:

@@ -57,6 +57,18 @@ def plan_race(n_candidates: int, n_folds: int, max_fits: int) -> tuple[int, int]
     return entrants, min(finalists, entrants)
 
 
+def whole_race(n_candidates: int, n_folds: int) -> int:
+    """Return a number of fits with which every candidate enters the race.
+
+    Examples
+    --------
+    >>> whole_race(60, 5), plan_race(60, 5, whole_race(60, 5))
+    (125, (60, 10))
+    """
+    race = sum(rung_sizes(n_candidates, n_folds, MAX_FINALISTS))
+    return max(race, 2 * n_folds * min(MAX_FINALISTS, n_candidates))
+
+
 def far_behind(per_query: Mapping[int, Floats], weight: Floats | None = None) -> set[int]:
     """Return the candidates that are far behind the best one: gap - standard error > 3% of the best metric.
 

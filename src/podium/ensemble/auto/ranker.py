@@ -24,6 +24,7 @@ from podium.ensemble.auto.fit_store import FitStore, search_fingerprint
 from podium.ensemble.auto.fold_fits import FitTask
 from podium.ensemble.auto.nested_validation import ChosenCombination, choose_combination
 from podium.ensemble.auto.query_folds import choose_fold_count
+from podium.ensemble.auto.racing import whole_race
 from podium.ensemble.auto.search import CandidateSearch
 from podium.ensemble.auto.search_clock import SearchClock
 from podium.ensemble.auto.search_progress import LeaderboardRow, SearchStep, interval
@@ -152,7 +153,9 @@ class AutoRanker(Ranker):
             return super().predict(X, ignore_scaling=ignore_scaling)
         return self.predict_by_query(X, qid)
 
-    def explain(self, data: RankingData, query: str | int) -> Explanation | HeadExplanation:  # type: ignore[override]
+    def explain(  # type: ignore[override]
+        self, data: RankingData, query: str | int | None = None
+    ) -> Explanation | HeadExplanation:
         """Explain one query's list: what each feature adds, or the votes if the model is a vote."""
         check_is_fitted(self, "model_")
         model = self.model_
@@ -378,7 +381,11 @@ def _make_report(
         for number, candidate in enumerate(runner.candidates)
     ]
     n_left_out = sum(result.outcome == "left out: budget" for result in results)
-    left_out = [f"{n_left_out} of {len(results)} candidates were not fitted on all their folds"]
+    n_fits = whole_race(len(results), runner.n_folds)
+    left_out = [
+        f"{n_left_out} of {len(results)} candidates were not fitted on all their folds; a race of all takes "
+        f"about {n_fits} fits"
+    ]
     return SelectionReport(
         metric=str(runner.metric),
         budget=str(clock.budget),

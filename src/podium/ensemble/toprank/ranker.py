@@ -145,7 +145,7 @@ class TopRank(Ranker):
             return super().predict(X, ignore_scaling=ignore_scaling)
         return self.predict_by_query(X, qid)
 
-    def explain(self, data: RankingData, query: str | int) -> HeadExplanation:  # type: ignore[override]
+    def explain(self, data: RankingData, query: str | int | None = None) -> HeadExplanation:  # type: ignore[override]
         """Explain one query's head: the order of each ranker, the weight of its vote, the final order.
 
         Examples

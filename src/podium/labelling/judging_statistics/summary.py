@@ -233,7 +233,7 @@ def _cost_table(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
     headers = (
         "method" if by_method else "assessor",
         "tool",
-        *(("complexity",) if by_method else ()),
+        *(("judgments grow as",) if by_method else ()),
         "sessions",
         "finished",
         "judgments",
@@ -250,7 +250,7 @@ def _cost_table(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
             (
                 row.name,
                 row.tool,
-                *((f"O({row.complexity})",) if by_method else ()),
+                *((row.complexity,) if by_method else ()),
                 f"{row.sessions:,}",
                 f"{row.finished:,}",
                 f"{row.judgments:,}",

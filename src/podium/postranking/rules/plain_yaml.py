@@ -85,18 +85,27 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
     try:
         return _YamlBuilder(path).build(text)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
         hint = next((f"; {hint}" for message, hint in HINTS.items() if message in problem), "")
         raise MalformedLineError(
             f"this is not valid YAML ({problem}){hint}",
             path=path,
-            line=mark.line + 1 if mark is not None else None,
+            line=_error_line(error, len(text.splitlines())),
         ) from None
     except (ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise MalformedLineError(f"this is not valid YAML ({error})", path=path) from None
+
+
+def _error_line(error: yaml.YAMLError, n_lines: int) -> int | None:
+    """Return the line of an error; at the end of the text, the line where the open part begins."""
+    problem = getattr(error, "problem_mark", None)
+    context = getattr(error, "context_mark", None)
+    mark = problem or context
+    if problem is not None and problem.line >= n_lines and context is not None:
+        mark = context
+    return None if mark is None else min(int(mark.line) + 1, max(n_lines, 1))
 
 
 class _YamlBuilder:

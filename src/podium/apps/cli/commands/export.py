@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ from podium.exchange import export_model
 from podium.exchange.exporters.exported_model import ExportedModel
 from podium.registry import load
 
+TRUTH_NOTE = (
+    "training reads yes and true in a column as 1, no and false as 0; the engine must compute such a "
+    "feature as 1 or 0"
+)
+
 
 def run_export(options: ExportOptions) -> None:
     """Write a model in the form a search engine takes."""
@@ -26,12 +32,15 @@ def run_export(options: ExportOptions) -> None:
         check_not_replaced([options.out], options.force)
     if options.json and options.out is None:
         raise UsageError("expected -o FILE with --json, got none")
+    ranker = load(options.model)
     exported = export_model(
-        load(options.model), options.to, name=options.name,
+        ranker, options.to, name=options.name,
         feature_names=read_feature_names(options.feature_names),
         normalizers=_read_normalizers(options.normalizers), member=options.member,
         user_class=options.user_class, complete_features=options.complete_features,
     )  # fmt: skip
+    if ranker.trained_.feature_names is not None:  # a table may have columns of yes and no
+        exported = replace(exported, notes=(*exported.notes, TRUTH_NOTE))
     for note in exported.notes:
         typer.echo(f"podium: note: {note}", err=True)
     if options.out is not None:

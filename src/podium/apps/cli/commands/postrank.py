@@ -180,7 +180,8 @@ def find_query(qids: Sequence[str], wording: str, texts: Mapping[str, str] | Non
         return str(matches[0])
     if matches:
         raise DataError(
-            f"expected one query, got {wording!r}, the text of {', '.join(matches[:20])}"
+            f"expected the text of one query, got {wording!r:.80}, which is the text of {len(matches)} "
+            f"queries; name one by its id: {', '.join(matches[:20])}"
         )
     examples = ", ".join(qids[:5]) + (", ..." if len(qids) > 5 else "")
     hint = "" if texts else "; with --queries it may be the text of one"

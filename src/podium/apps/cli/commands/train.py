@@ -35,7 +35,7 @@ from podium.apps.cli.outputs.feature_table import scale_advice
 from podium.apps.cli.outputs.leaderboard import search_board
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
-from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
+from podium.apps.cli.outputs.ranking_data_files import check_not_replaced, model_name_note
 from podium.apps.cli.outputs.search_report import print_report, report_facts
 from podium.data import RankingData
 from podium.data.atomic_files import atomic_path, check_target
@@ -83,16 +83,21 @@ def run_train(options: TrainOptions) -> None:
     if options.json:
         print_json({"model": str(options.out), **facts})
     else:
-        if ranker.report_ is not None:
-            members = [f"{weight:g} x {label}" for label, weight in facts["members"].items()]
-            facts["members"] = "\n".join(members)
-        rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
-        print_table(str(options.out), ["what", "value"], rows, text_columns=2)
-        if ranker.report_ is not None:
-            print_report(ranker.report_)
-        print_notes(_few_queries(data))
+        _print_facts(options.out, ranker, facts)
+        print_notes([*_few_queries(data), *model_name_note(options.out)])
     if ranker.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
+
+
+def _print_facts(out: Path, ranker: Ranker, facts: dict[str, Any]) -> None:
+    """Print what was learned, and the report of a search."""
+    if ranker.report_ is not None:
+        members = [f"{weight:g} x {label}" for label, weight in facts["members"].items()]
+        facts["members"] = "\n".join(members)
+    rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
+    print_table(str(out), ["what", "value"], rows, text_columns=2)
+    if ranker.report_ is not None:
+        print_report(ranker.report_)
 
 
 def _check_cluster_work(options: TrainOptions, ranker: Ranker) -> None:

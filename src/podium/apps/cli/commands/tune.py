@@ -23,7 +23,7 @@ from podium.apps.cli.options.tune import TuneOptions
 from podium.apps.cli.outputs.feature_table import scale_advice
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
-from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
+from podium.apps.cli.outputs.ranking_data_files import check_not_replaced, model_name_note
 from podium.data.atomic_files import check_target
 from podium.rankers import Ranker, Trial, Tuning, innermost_ranker
 from podium.rankers import tune as tune_ranker
@@ -63,6 +63,7 @@ def run_tune(options: TuneOptions) -> None:
         print_json(_as_json(tuning, options.out, time.perf_counter() - started))
     else:
         _print(tuning, options.out)
+        print_notes(model_name_note(options.out))
     if not tuning.finished:
         fail(
             f"interrupted after {len(tuning.trace)} of {total} settings; "

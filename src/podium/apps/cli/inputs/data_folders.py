@@ -13,10 +13,13 @@ MAX_LISTED_FILES = 5
 
 
 def data_files_of(folder: Path) -> list[Path]:
-    """Return the files of a folder and of its folders that look like data, by name."""
+    """Return the files of a folder by name, then those of its folders, that look like data."""
     try:
         files = [path for pattern in ("*", "*/*") for path in folder.glob(pattern)]
-        return sorted(path for path in files if _is_data(path) and path.is_file())
+        return sorted(
+            (path for path in files if _is_data(path) and path.is_file() and not _is_report(path)),
+            key=lambda path: (len(path.parts), path),
+        )
     except OSError:
         return []
 
@@ -53,6 +56,11 @@ def _fold_advice(files: Sequence[Path]) -> str:
 
 def _quoted(paths: Sequence[Path]) -> str:
     return shlex.join(map(str, paths))
+
+
+def _is_report(path: Path) -> bool:
+    """Whether `podium compare` wrote the file: its report is there as JSON, too."""
+    return path.stem == "report" and path.with_suffix(".json").exists()
 
 
 def _is_data(path: Path) -> bool:

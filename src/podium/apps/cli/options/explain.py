@@ -44,7 +44,11 @@ class ExplainOptions(TableOptions):
         data_option("LETOR text, tables (CSV, Parquet, ...) or a collection to explain."),
     ] = None
     query: Annotated[
-        str | None, typer.Option(help="The query whose list to explain: its id, or its text.")
+        str | None,
+        typer.Option(
+            help="The query whose list to explain: its id, or its text. (Here --query-column is the column "
+            "of query ids.)"
+        ),
     ] = None
     importance: Annotated[
         bool, typer.Option("--importance", help="Permutation importance on the data.")

@@ -65,6 +65,12 @@ def check_ranking_data_targets(paths: Sequence[Path], force: bool) -> None:
     check_not_replaced(paths, force)
 
 
+def model_name_note(path: Path) -> list[str]:
+    """Return a note if the name of a model does not end as models do."""
+    usual = f"{path} is a podium model, whatever its name says; models usually end in .podium"
+    return [] if path.suffix == ".podium" else [usual]
+
+
 def check_not_replaced(paths: Sequence[Path], force: bool) -> None:
     """Raise if a file would be replaced without --force."""
     for path in paths:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data.atomic_files import check_target
 from podium.errors import UsageError
 from podium.experiments.checkpoints import is_checkpoint
@@ -20,7 +19,12 @@ def check_report_folder(out: Path, sources: Sequence[Path], force: bool) -> None
     for path in files:
         if path.exists():
             check_target(path, *sources)
-    check_not_replaced(files, force)
+    written = next((path for path in files if path.exists()), None)
+    if written is not None and not force:
+        raise UsageError(
+            f"expected a folder without a report, but {written} already exists; --force replaces the "
+            f"report and keeps finished fits in {out / CELLS_FOLDER}"
+        )
     cells = out / CELLS_FOLDER
     if cells.exists() and not cells.is_dir():
         raise UsageError(

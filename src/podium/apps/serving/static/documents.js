@@ -33,7 +33,7 @@ export async function fromSample(service, sample, model, isDemo, signal) {
   const { query, documents } = sample;
   const whose = isDemo ? "The demo’s list: Python’s standard library, ranked by a learned model." : "The sample’s own list.";
   if (!model || !documents.length || !documents.every((doc) => doc.features))
-    return new Documents(query, byScore(documents), model ? `${whose} It has no features, so your model has no part in it.` : whose);
+    return new Documents(query, byScore(documents), model ? `${whose} ${withoutModel(model, isDemo)}` : whose);
   const name = `${model.name}@${model.version}`;
   try {
     const asked = documents.map(({ id, features }) => ({ id, features }));
@@ -44,6 +44,12 @@ export async function fromSample(service, sample, model, isDemo, signal) {
     if (error.status !== 422) throw error;
     return new Documents(query, byScore(documents), `${whose} Model ${model.name} cannot rank it: ${error.message}.`);
   }
+}
+
+/** Why the order is not the model's, and how it becomes so. */
+function withoutModel(model, isDemo) {
+  const why = `Its documents have no features, so the model “${model.name}” does not rank it`;
+  return isDemo ? `${why}: start podium serve with --samples to see your own searches.` : `${why}.`;
 }
 
 /** Lines as a list: a name each, or id, tab, title; a name that comes again is left out. */
