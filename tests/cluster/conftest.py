@@ -16,11 +16,11 @@ from tools.forks import FORKS
 @pytest.fixture(autouse=True, scope="package")
 def _forked_workers():
     """Workers are forks of a process that has imported podium, which takes each of them a second."""
-    method = FORKS.get_start_method()
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        dask.config.set({"distributed.worker.multiprocessing-method": method}),
-    ):
+    settings = {
+        "distributed.worker.multiprocessing-method": FORKS.get_start_method(),
+        "distributed.worker.profile.enabled": False,
+    }
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(settings):
         # Dask would preload other modules than podium's.
         patch.setattr(distributed.utils, "_forkserver_preload_set", True)
         yield

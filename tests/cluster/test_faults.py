@@ -2,16 +2,16 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
+from distributed import LocalCluster
 from joblib import delayed
 
 import podium
 from podium.data import make_synthetic, partition
 from podium.errors import ClusterError
+from tools.forks import FORKS
 
 
 def sum_after_a_death(data, number, marker):
@@ -106,26 +106,21 @@ def wait_on(pid, event):
     return os.getpid()
 
 
-SCHEDULER = """
-import sys, time
-from distributed import LocalCluster
-if __name__ == "__main__":
+def serve_a_scheduler(address):
+    """Run a scheduler and its worker in this process until it is killed; send the address."""
     cluster = LocalCluster(
-        n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-    )
-    print(cluster.scheduler_address, flush=True)
-    sys.stdin.read()
-"""
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    )  # fmt: skip
+    address.send(cluster.scheduler_address)
+    signal.pause()
 
 
 def test_a_lost_scheduler_is_one_error_and_the_run_resumes(tmp_path):
-    script = tmp_path / "scheduler.py"
-    script.write_text(SCHEDULER)
-    scheduler = subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    address = scheduler.stdout.readline().strip()
+    reader, writer = FORKS.Pipe(duplex=False)
+    scheduler = FORKS.Process(target=serve_a_scheduler, args=(writer,))
+    scheduler.start()
+    address = reader.recv()
     data, states = make_synthetic(n_queries=40, n_features=5, seed=0), []
 
     def note(progress):
@@ -146,9 +141,7 @@ def test_a_lost_scheduler_is_one_error_and_the_run_resumes(tmp_path):
         podium.use(address),
     ):
         podium.compare(data, **settings, out=tmp_path / "out", progress=note)
-    scheduler.stdin.close()
-    scheduler.stdout.close()
-    scheduler.wait()
+    scheduler.join()
     states.clear()
     report = podium.compare(
         data, **settings, out=tmp_path / "out", progress=lambda p: states.append(p.state)

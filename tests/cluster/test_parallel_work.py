@@ -73,7 +73,7 @@ def test_a_comparison_gives_the_same_report(client, parts, tmp_path):
         podium.Bagged(podium.Regression(), bags=3),
         podium.TopRank(base="ranksvm", rankers=("regression", "listnet"), aggregator="borda", t=3),
         podium.CFBRS(base="ranksvm"),
-        podium.AutoRanker(budget="6fits"),
+        podium.AutoRanker(budget="3fits"),
     ],
     ids=lambda ranker: ranker.name,
 )
