@@ -16,9 +16,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 PRELOADED_COMMANDS = ("compare", "judge_import", "judge_serve", "predict", "serve", "train")
+PRELOADED_LIBRARIES = ("distributed",)
+"""What each worker of a local cluster imports."""
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([f"podium.apps.cli.commands.{name}" for name in PRELOADED_COMMANDS])
+FORKS.set_forkserver_preload(
+    [*(f"podium.apps.cli.commands.{name}" for name in PRELOADED_COMMANDS), *PRELOADED_LIBRARIES]
+)
 
 
 class ForkedCommand:

@@ -2,75 +2,56 @@
 
 import os
 import signal
-import subprocess
-import sys
-import threading
 import time
 
 import pytest
+from distributed import LocalCluster
 from joblib import delayed
 
 import podium
 from podium.data import make_synthetic, partition
 from podium.errors import ClusterError
+from tools.forks import FORKS
 
 
-@pytest.fixture
-def cluster():
-    """A cluster that a test may damage."""
-    with podium.use("local:2") as runner:
-        yield runner
-
-
-def worker_processes(runner):
-    return list(runner.client.run(os.getpid).values())
-
-
-def kill_one(runner, after=0.5):
-    """Kill a worker with -9 while the test goes on."""
-    victim = worker_processes(runner)[0]
-
-    def kill():
-        time.sleep(after)
-        os.kill(victim, signal.SIGKILL)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    return thread
-
-
-def slow_sum(data, number):
-    time.sleep(0.3)
+def sum_after_a_death(data, number, marker):
+    """Call 3 kills its worker, but not the worker that runs it again."""
+    if number == 3 and not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     return number, float(data.X.sum())
 
 
-def test_calls_of_a_killed_worker_run_on_another(cluster):
+def test_calls_of_a_killed_worker_run_on_another(damaged_cluster, tmp_path):
     data = make_synthetic(n_queries=60, n_features=10, seed=0)
-    killer = kill_one(cluster)
-    results = list(cluster.run([delayed(slow_sum)(data, number) for number in range(10)]))
-    killer.join()
-    assert results == [(number, float(data.X.sum())) for number in range(10)]
+    calls = [delayed(sum_after_a_death)(data, number, tmp_path / "dead") for number in range(6)]
+    results = list(damaged_cluster.run(calls))
+    assert (tmp_path / "dead").exists()
+    assert results == [(number, float(data.X.sum())) for number in range(6)]
 
 
 def kill_own_process(message):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_call_that_kills_its_workers_is_an_error_or_has_a_substitute(cluster):
+def test_a_call_that_kills_its_workers_is_an_error_or_has_a_substitute(
+    damaged_cluster, monkeypatch
+):
+    monkeypatch.setattr(damaged_cluster.client.cluster.scheduler, "allowed_failures", 1)
     calls = [delayed(kill_own_process)("again and again"), delayed(abs)(-3)]
-    results = list(cluster.run(calls, on_killed=lambda number: f"call {number} was killed"))
+    results = list(damaged_cluster.run(calls, on_killed=lambda number: f"call {number} was killed"))
     assert results == ["call 0 was killed", 3]
     with pytest.raises(
-        ClusterError, match=r"kill_own_process has no result: 4 workers were killed"
+        ClusterError, match=r"kill_own_process has no result: 2 workers were killed"
     ):
-        list(cluster.run(calls[:1]))
+        list(damaged_cluster.run(calls[:1]))
 
 
 N_KILLS = int(os.environ.get("PODIUM_KILLS", 1))
 """Runs with a killed worker; `make soak` has 20."""
 
 
-def test_fits_over_parts_survive_killed_workers(cluster, tmp_path):
+def test_fits_over_parts_survive_killed_workers(damaged_cluster, worker_processes, tmp_path):
     make_synthetic(n_queries=60, n_features=6, seed=0).to_parquet(tmp_path / "data.parquet")
     collection = partition([tmp_path / "data.parquet"], tmp_path / "parts", rows=200)
     ranker = podium.ListNet(tol=1e-9)
@@ -82,60 +63,64 @@ def test_fits_over_parts_survive_killed_workers(cluster, tmp_path):
         def kill_once(step, steps=steps, fatal_step=fatal_step):
             steps.append(step)
             if len(steps) == fatal_step:
-                os.kill(worker_processes(cluster)[0], signal.SIGKILL)
+                os.kill(worker_processes()[0], signal.SIGKILL)
 
         weights = ranker.fit(collection, callback=kill_once).model_.weights
         assert len(steps) == n_steps
         assert weights.tobytes() == expected
 
 
-def test_a_worker_that_joins_takes_part(cluster):
-    numbers = []
-    calls = (delayed(slow_pid)(number) for number in range(24))
-    for number, _ in cluster.run(calls, in_order=False):
-        if not numbers:
-            cluster.client.cluster.scale(3)
-        numbers.append(number)
-    assert sorted(numbers) == list(range(24))
-    assert cluster.n_workers() == 3
+def test_a_worker_that_joins_takes_part(damaged_cluster, worker_processes):
+    workers = set(worker_processes())
+    damaged_cluster.client.cluster.scale(3)
+    seen, numbers = set(), []
+
+    def calls():
+        while len(seen - workers) == 0:
+            yield delayed(os.getpid)()
+            numbers.append(len(numbers))
+
+    for pid in damaged_cluster.run(calls(), in_order=False):
+        seen.add(pid)
+    assert len(seen - workers) == 1
+    assert damaged_cluster.n_workers() == 3
 
 
-def slow_pid(number):
-    time.sleep(0.2)
-    return number, os.getpid()
+def test_a_slow_worker_gets_fewer_calls(damaged_cluster, worker_processes, tmp_path):
+    slow, others = worker_processes()[0], tmp_path / "others-made-seven-calls"
+    pids = []
+    for pid in damaged_cluster.run(
+        [delayed(wait_on)(slow, others) for _ in range(12)], in_order=False
+    ):
+        pids.append(pid)
+        if len(pids) == 7:
+            assert slow not in pids
+            others.touch()
+    assert sum(pid == slow for pid in pids) < 6
 
 
-def test_a_slow_worker_gets_fewer_calls(cluster):
-    slow = worker_processes(cluster)[0]
-    results = list(cluster.run([delayed(slow_on)(slow) for _ in range(12)]))
-    assert sum(pid == slow for pid in results) < 6
-
-
-def slow_on(pid):
-    time.sleep(0.5 if os.getpid() == pid else 0.05)
+def wait_on(pid, event):
+    """Wait for a file, on one of the workers only."""
+    while os.getpid() == pid and not event.exists():
+        time.sleep(0.01)
     return os.getpid()
 
 
-SCHEDULER = """
-import sys, time
-from distributed import LocalCluster
-if __name__ == "__main__":
+def serve_a_scheduler(address):
+    """Run a scheduler and its worker in this process until it is killed; send the address."""
     cluster = LocalCluster(
-        n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-    )
-    print(cluster.scheduler_address, flush=True)
-    sys.stdin.read()
-"""
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    )  # fmt: skip
+    address.send(cluster.scheduler_address)
+    signal.pause()
 
 
 def test_a_lost_scheduler_is_one_error_and_the_run_resumes(tmp_path):
-    script = tmp_path / "scheduler.py"
-    script.write_text(SCHEDULER)
-    scheduler = subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    address = scheduler.stdout.readline().strip()
+    reader, writer = FORKS.Pipe(duplex=False)
+    scheduler = FORKS.Process(target=serve_a_scheduler, args=(writer,))
+    scheduler.start()
+    address = reader.recv()
     data, states = make_synthetic(n_queries=40, n_features=5, seed=0), []
 
     def note(progress):
@@ -156,9 +141,7 @@ def test_a_lost_scheduler_is_one_error_and_the_run_resumes(tmp_path):
         podium.use(address),
     ):
         podium.compare(data, **settings, out=tmp_path / "out", progress=note)
-    scheduler.stdin.close()
-    scheduler.stdout.close()
-    scheduler.wait()
+    scheduler.join()
     states.clear()
     report = podium.compare(
         data, **settings, out=tmp_path / "out", progress=lambda p: states.append(p.state)

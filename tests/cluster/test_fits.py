@@ -22,7 +22,7 @@ def write_parts(data, folder, rows=200):
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory):
     return write_parts(
-        make_synthetic(n_queries=80, n_features=8, seed=0), tmp_path_factory.mktemp("fits")
+        make_synthetic(n_queries=40, n_features=8, seed=0), tmp_path_factory.mktemp("fits")
     )
 
 
@@ -86,7 +86,7 @@ def test_features_are_not_read_here(client, collection):
     with podium.use(client):
         rows = podium.ListNet().ranking_data(collection)
         assert isinstance(rows, RemoteRows)
-        assert (len(rows), rows.n_features, rows.n_queries) == (len(collection), 8, 80)
+        assert (len(rows), rows.n_features, rows.n_queries) == (len(collection), 8, 40)
         with pytest.raises(UsageError, match="on the workers of the cluster"):
             _ = rows.X
         assert rows.fingerprint == collection.read().fingerprint

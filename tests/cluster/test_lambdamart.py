@@ -2,9 +2,8 @@
 
 import os
 import signal
-import threading
-import time
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -15,6 +14,8 @@ from podium.data import RankingData, make_synthetic, partition
 from podium.data.collections.manifest import file_fingerprint
 from podium.data.concatenation import concatenate
 from podium.errors import DataError
+from podium.losses import ListNetLoss
+from podium.losses.loss import WeightedLoss
 
 
 def write_parts(folder, n_queries, seed, rows=400):
@@ -125,14 +126,40 @@ def test_a_cut_query_is_named_before_any_work(client, tmp_path, seed):
         podium.LambdaMART(trees=2).fit(cut)
 
 
-def test_it_survives_a_killed_worker(collection, held_out):
-    ranker = podium.LambdaMART(trees=150, learning_rate=0.02, patience=150)
-    with podium.use("local:2") as runner:
-        expected = clone(ranker).fit(collection, valid=held_out)
-        victim = next(iter(runner.client.run(os.getpid).values()))
-        killer = threading.Thread(target=lambda: (time.sleep(1.0), os.kill(victim, signal.SIGKILL)))
-        killer.start()
-        survived = clone(ranker).fit(collection, valid=held_out)
-        killer.join()
+@dataclass(frozen=True)
+class FatalListNetLoss(ListNetLoss):
+    """ListNet; the first worker that begins a round is killed, unless a file says that one was."""
+
+    fatal_round: int = 5
+    marker: str = ""
+
+    def bind_lists(self, lists):
+        bound = super().bind_lists(lists)
+        return FatalBoundLoss(bound, np.ones(len(lists.groups)), self.fatal_round, self.marker)
+
+
+@dataclass(frozen=True, eq=False)
+class FatalBoundLoss(WeightedLoss):
+    """The loss on the labels of one worker."""
+
+    fatal_round: int
+    marker: str
+
+    def redraw(self, round_number):
+        if round_number == self.fatal_round:
+            with suppress(FileExistsError), open(self.marker, "x"):
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self
+
+
+@pytest.mark.parametrize("number", range(int(os.environ.get("PODIUM_KILLS", 1))))
+def test_it_survives_a_killed_worker(damaged_cluster, collection, held_out, tmp_path, number):
+    marker = tmp_path / "killed"
+    loss = FatalListNetLoss(fatal_round=4 + number, marker=str(marker))
+    ranker = podium.LambdaMART(loss=loss, trees=25, learning_rate=0.02, patience=25)
+    survived = clone(ranker).fit(collection, valid=held_out)
+    assert marker.exists()
+    expected = clone(ranker).fit(collection, valid=held_out)
+    assert len(expected.history_) == 25
     assert survived.history_.valid == expected.history_.valid
     assert survived.predict(held_out).tolist() == expected.predict(held_out).tolist()

@@ -1,5 +1,7 @@
 """Independent work on a cluster: the same results as without, to the byte."""
 
+import time
+
 import numpy as np
 import pytest
 from joblib import delayed
@@ -71,7 +73,7 @@ def test_a_comparison_gives_the_same_report(client, parts, tmp_path):
         podium.Bagged(podium.Regression(), bags=3),
         podium.TopRank(base="ranksvm", rankers=("regression", "listnet"), aggregator="borda", t=3),
         podium.CFBRS(base="ranksvm"),
-        podium.AutoRanker(budget="6fits"),
+        podium.AutoRanker(budget="3fits"),
     ],
     ids=lambda ranker: ranker.name,
 )
@@ -96,21 +98,26 @@ def test_warnings_of_workers_are_given_again(client, parts):
         tune(podium.RankSVM(max_iter=1, C=10.0), *parts, grid={"C": [1.0, 10.0]}, warm=False)
 
 
-def test_results_come_in_order_or_as_they_finish(client):
-    import time
-
-    calls = [delayed(_wait)(seconds) for seconds in (0.4, 0.0, 0.0)]
+def test_results_come_in_order_or_as_they_finish(client, tmp_path):
+    calls = [delayed(_wait_or_write)(number, tmp_path / "last") for number in range(3)]
     with podium.use(client) as runner:
-        assert list(runner.run(calls)) == [0.4, 0.0, 0.0]
-        assert list(runner.run(calls, in_order=False)) == [0.0, 0.0, 0.4]
-    assert time is not None
+        assert list(runner.run(calls)) == [0, 1, 2]
+        (tmp_path / "last").unlink()
+        as_finished = []
+        for number in runner.run([calls[0], delayed(abs)(1), delayed(abs)(2)], in_order=False):
+            as_finished.append(number)
+            if number == 2:
+                (tmp_path / "last").touch()
+    assert as_finished == [1, 2, 0]
 
 
-def _wait(seconds):
-    import time
-
-    time.sleep(seconds)
-    return seconds
+def _wait_or_write(number, path):
+    """Call 0 waits for what call 2 writes."""
+    if number == 2:
+        path.touch()
+    while number == 0 and not path.exists():
+        time.sleep(0.01)
+    return number
 
 
 def test_sums_do_not_depend_on_workers(client):

@@ -102,13 +102,14 @@ def test_import_is_light():
     assert out == "[]\n"
 
 
-def test_evaluating_needs_neither_scikit_learn_nor_lightgbm():
+def test_evaluating_needs_neither_scikit_learn_nor_lightgbm_nor_dask():
     heavy = ("sklearn", "lightgbm", "matplotlib", "pandas", "polars", "pyarrow", "fastapi")
     out = python(
         "import sys, podium; d = podium.make_synthetic(5); podium.evaluate(d, d.y, 'NDCG@10')\n"
-        f"print([m for m in {heavy!r} if m in sys.modules])"
+        f"print([m for m in {heavy!r} if m in sys.modules]); podium.use; podium.tune; podium.compare\n"
+        "print([m for m in ('dask', 'distributed') if m in sys.modules])"
     )
-    assert out == "[]\n"
+    assert out == "[]\n[]\n"
 
 
 def test_the_command_line_starts_without_numpy():

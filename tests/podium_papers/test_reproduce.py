@@ -60,9 +60,17 @@ def reduced_cfbrs(data, **settings):
     return cfbrs.reproduce(folds, data=name, **few, **settings)
 
 
+run_toprank = PAPERS["toprank"].run
+
+
+def reduced_toprank(data, **settings):
+    return run_toprank({name: folds[:2] for name, folds in data.items()}, **settings)
+
+
 @pytest.fixture(autouse=True)
 def _smaller(monkeypatch):
-    """Quick runs in seconds: fewer compositions and generated lists."""
+    """Quick runs in seconds: fewer compositions, folds and generated lists."""
+    monkeypatch.setitem(PAPERS, "toprank", replace(PAPERS["toprank"], run=reduced_toprank))
     monkeypatch.setitem(PAPERS, "cfbrs", replace(PAPERS["cfbrs"], run=reduced_cfbrs))
     sizes = {rpc_mtl_data.SHORT: (6, 10), rpc_mtl_data.LONG: (6, 12)}
     monkeypatch.setattr(rpc_mtl_data, "GENERATED_LISTS", sizes)

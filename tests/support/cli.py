@@ -1,10 +1,13 @@
 """What the tests of commands share: run one, read its answer."""
 
 import json
+import os
+from pathlib import Path
 
 from typer.testing import CliRunner
 
 from podium.apps.cli import app
+from tools.forks import ForkedCommand
 
 runner = CliRunner()
 
@@ -25,3 +28,13 @@ def answer(*arguments, code=0):
 
 def flat(text):
     return " ".join(text.replace("│", " ").split())
+
+
+def errors_in_a_pipe(folder, *words):
+    """Return what a command writes as errors in a process without a terminal."""
+    errors = Path(folder, "errors.txt")
+    command = ForkedCommand(list(words), dict(os.environ), errors)
+    with command.stdout as out:
+        out.read()
+    assert command.wait() == 0
+    return errors.read_text()

@@ -1,14 +1,12 @@
 """The commands features build, search and make."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 import podium
 from podium.features import FormulaParameters, Index
-from tests.support.cli import answer, flat, run
+from tests.support.cli import answer, errors_in_a_pipe, flat, run
 
 DOCS = [
     {"id": "d1", "title": "wing lift", "body": "the lift of a wing and the drag of a wing", "n": 3},
@@ -157,9 +155,4 @@ def test_help_has_an_example(command):
 
 
 def test_no_progress_bar_in_a_pipe(folder):
-    code = "from podium.apps.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *MAKE, "-o", "x.txt", "--json"], capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    assert done.stderr == ""
+    assert errors_in_a_pipe(folder, *MAKE, "-o", "x.txt", "--json") == ""

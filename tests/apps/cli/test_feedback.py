@@ -1,13 +1,12 @@
 """The command feedback summarise."""
 
 import json
-import subprocess
 import sys
 
 import pytest
 
 from podium.feedback import FACTORS, Phi, make_log, read_ubi
-from tests.support.cli import answer, flat, run
+from tests.support.cli import answer, errors_in_a_pipe, flat, run
 
 CLASSES = ["--classes", "query_attributes.user_class"]
 
@@ -163,12 +162,7 @@ def test_help_has_an_example():
 
 
 def test_no_progress_bar_in_a_pipe(folder):
-    code = "from podium.apps.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "feedback", "summarise", *LOGS], capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    assert done.stderr == ""
+    assert errors_in_a_pipe(folder, "feedback", "summarise", *LOGS) == ""
 
 
 def test_weights_and_scales_of_phi(folder):
