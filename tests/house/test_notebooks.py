@@ -25,7 +25,7 @@ from podium.html_tables import LAST_ROWS, MAX_CELL_CHARACTERS, MAX_COLUMNS, MAX_
 from podium.labelling import statistics
 from podium.labelling.store import Store
 from podium.metrics import QueryDifferences, bootstrap_interval
-from podium.rankers.explanation import Explanation, explain
+from podium.rankers.explanation import Explanation
 from podium.rankers.importance import Importance, permutation_importance
 from podium.rankers.learning_curve import FitStep, History
 from podium.rankers.optimality_certificate import Certificate
@@ -213,7 +213,7 @@ def pictures():
         "cutoffs": evaluation,
         "metrics": other,
         "differences": evaluation.differences(other),
-        "explanation": explain(RANKER, DATA, "q3"),
+        "explanation": RANKER.explain(DATA, "q3"),
         "importance": permutation_importance(RANKER, DATA, repeats=2),
         "labels": DATA,
         "moves": podium.postrank(["a", "b", "c"], [podium.Pin("c", 1, hard=True)]),
