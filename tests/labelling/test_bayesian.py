@@ -85,11 +85,15 @@ def test_errors_cost_far_less_recall_than_in_a_tournament():
 
 
 def test_what_it_expects_is_what_it_finds():
-    """The recall that runs state is the recall that they have, within three standard errors."""
+    """Runs have the recall that they state, within three standard errors, or up to .06 more.
+
+    They go on for the order when the top k is certain enough, so short lists are better than they state.
+    """
     for noise in (0.1, 0.2):
         simulation = simulate("bayesian", 30, 5, noise=noise, runs=24)
         spread = 3 * simulation.recalls.std() / 24**0.5
-        assert abs(simulation.recall - simulation.certainty) <= spread + 0.01
+        surplus = simulation.recall - simulation.certainty
+        assert -spread - 0.01 <= surplus <= spread + 0.06
 
 
 @pytest.mark.parametrize(

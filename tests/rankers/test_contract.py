@@ -804,7 +804,7 @@ BAD = [
     ("rpc-mtl", {"ordinal": "probit"}, "ordinal of rpc-mtl to be 'all-threshold' or"),
     ("rpc-mtl", {"solver": "adam"}, "solver of rpc-mtl to be 'lbfgs' or 'sgd'"),
     ("rpc-mtl", {"k": 0}, "k of rpc-mtl"),
-    ("auto", {"budget": "soon"}, "expected a budget, '10m', '90s', '1h', '200fits'"),
+    ("auto", {"budget": "soon"}, "expected a budget, '10m', '90s', '1h', '10m cpu'"),
     ("auto", {"budget": "1fits"}, "a whole number of fits, 2 or more, got 1 fits"),
     ("auto", {"n_jobs": 0}, "n_jobs of auto to be 1 or more"),
 ]

@@ -87,7 +87,7 @@ def test_what_has_not_changed_is_not_read_again(app, files):
     [
         (0, "nonsense", "model shop: shop.podium: this is not a podium model file"),
         (0, "", "model shop: shop.podium: this is not a podium model file"),
-        (2, "rules: [", "rules: rules.yaml:2: this is not valid YAML"),
+        (2, "rules: [", "rules: rules.yaml:1: this is not valid YAML"),
         (2, "version: 1\nrules:\n  - {rule: topk}\n", "rules: rules.yaml:3: unknown rule 'topk'"),
         (2, "version: 2\nrules: []\n", "rules: rules.yaml:1: expected version: 1"),
         (
