@@ -82,8 +82,8 @@ def load_sessions(path: Path_) -> ClickSessions:
         if (groups.sizes < 1).any() or (order < 0).any():
             raise ValueError("sessions without documents, or clicks in a wrong order")
         base = columns.get("base_positions")
-        if base is not None and ((base.shape != (rows,)) or (base < 1).any()):
-            raise ValueError("positions that are not 1 or more")
+        if base is not None and ((base.shape != (rows,)) or (base < 0).any()):
+            raise ValueError("positions before the randomisation that are negative")
         return ClickSessions(
             groups, _strings(columns, "query", n, 0), _strings(columns, "doc", rows, 0), order,
             _column(columns, "time", n, "f"), _strings(columns, "variant", n, -1),

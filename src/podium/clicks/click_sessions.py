@@ -39,7 +39,8 @@ class ClickSessions:
     variant, user_class
         The ranker (or version) that served each session, and the class of its user; or None.
     base_positions
-        The position of each row before the logger's own randomisation (swaps, shuffles), if the log says.
+        The position of each row before the logger's own randomisation (swaps, shuffles), from 1, if the log
+        says; 0 in all rows of a session that lacks one.
     counts
         What was read, and what was set aside.
 
@@ -111,6 +112,13 @@ class ClickSessions:
     def positions(self) -> Ints:
         """The position of each row, from 1."""
         return self.groups.places + 1
+
+    @property
+    def has_base(self) -> Bools:
+        """Whether each session has the positions before the randomisation."""
+        if self.base_positions is None:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(self.groups.reduce(np.minimum, self.base_positions) > 0)
 
     @property
     def depth(self) -> int:
