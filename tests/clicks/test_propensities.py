@@ -74,9 +74,9 @@ def test_swaps_recover_the_truth(mq2008_like, method):
     estimate = estimate_propensities(sessions, method)
     assert rms(estimate) < 0.03
     assert estimate.messages == []
-    # EM of the position-based model is biased: it has about 13 impressions per document and rank.
+    # Attraction has no prior while EM estimates examination: it would bias it.
     em = fit_click_model(sessions, "pbm").propensities
-    assert np.sqrt(np.mean((em[:10] - 1 / np.arange(1, 11)) ** 2)) > 2 * rms(estimate)
+    assert np.sqrt(np.mean((em[:10] - 1 / np.arange(1, 11)) ** 2)) < 0.03
 
 
 def test_two_rankers_recover_the_truth(mq2008_like):

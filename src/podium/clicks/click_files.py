@@ -122,7 +122,7 @@ def load_click_model(path: Path_) -> ClickModel:
         values = _probabilities(_column(columns, "attraction", len(pairs), "f"))
         default = _probabilities(np.array([manifest["default_attraction"]], dtype=np.float64))
         parameters = {
-            name.removeprefix("parameter_"): _probabilities(array)
+            name.removeprefix("parameter_"): _probabilities(array, _MOST.get(name, 1.0))
             for name, array in columns.items() if name.startswith("parameter_")
         }  # fmt: skip
         summary = manifest["summary"]
@@ -195,7 +195,11 @@ def _strings(columns: Columns_, name: str, n: int, least: int) -> StringCodes:
     return StringCodes(table, codes)
 
 
-def _probabilities(values: NDArray[Any]) -> NDArray[np.float64]:
-    if values.dtype.kind != "f" or not ((values >= 0) & (values <= 1)).all():
+_MOST = {"parameter_by_rank": 1e9, "parameter_by_last_click": 1e9}
+"""Examination is relative to that of rank 1, so it may be above 1."""
+
+
+def _probabilities(values: NDArray[Any], most: float = 1.0) -> NDArray[np.float64]:
+    if values.dtype.kind != "f" or not ((values >= 0) & (values <= most)).all():
         raise ValueError("parameters that are no probabilities")
     return values

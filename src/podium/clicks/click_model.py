@@ -32,7 +32,8 @@ class FitSettings:
     Parameters
     ----------
     smoothing
-        How many impressions the overall click rate counts as, in the estimate of each document.
+        How many examinations the mean of attraction (clicks per examination) counts as, in the estimate of
+        each document.
     tolerance
         EM has converged if a round of steps improves the log-likelihood by a smaller share than this.
     max_steps

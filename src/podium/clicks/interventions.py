@@ -89,8 +89,8 @@ class InterventionTable:
         np.fill_diagonal(bounds, 0.0)
         _, component = connected_components(bounds > 0, directed=True, connection="strong")
         comparable = component == component[0]
-        kept = InterventionTable(self.unit, self.impressions * comparable, self.clicks * comparable)
-        return Identification(links, comparable, kept.clicks[kept.is_informative].sum(axis=0))
+        part = InterventionTable(self.unit, self.impressions * comparable, self.clicks * comparable)
+        return Identification(links, comparable, part.clicks[part.is_informative].sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
