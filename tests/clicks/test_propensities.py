@@ -1,5 +1,6 @@
 """Propensities: the equation by hand, recovery of the truth, coverage, and what a log cannot say."""
 
+import importlib
 import os
 from dataclasses import replace
 
@@ -12,11 +13,13 @@ from podium.clicks import (
     ClickSessions,
     estimate_propensities,
     fit_click_model,
+    regression_em,
     simulate,
     true_model,
 )
 from podium.clicks.interventions import InterventionTable
-from podium.errors import DataError, UnknownNameError, UsageError
+from podium.clicks.true_models import data_values
+from podium.errors import DataError, NotConvergedWarning, UnknownNameError, UsageError
 
 DRAWS = int(os.environ.get("PODIUM_CASES", "800")) // 20
 
@@ -253,3 +256,23 @@ def test_methods_that_differ_are_reported():
     clicks = replace(users, attraction=attraction).draw_clicks(mixed, 1)
     [message] = estimate_propensities(mixed.with_clicks(clicks)).messages
     assert message.startswith("swaps and harvest differ at ranks 2")
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.01])
+def test_regression_em_needs_no_high_click_rate(rate):
+    rng = np.random.default_rng(0)
+    plain = podium.make_synthetic(n_queries=300, n_docs=10, n_features=3, seed=1)
+    X = rng.normal(size=(len(plain), 2))
+    data = plain.with_features(X)
+    attraction = 1 / (1 + np.exp(-(np.log(rate / (1 - rate)) + X[:, 0])))
+    users = replace(true_model(data, "pbm"), attraction=data_values(data, attraction, rate))
+    values = regression_em(simulate(data, 0, users, 150_000, seed=1), data)
+    assert np.sqrt(np.mean((values - 1 / np.arange(1, 11)) ** 2)) < 0.03
+
+
+def test_regression_em_says_if_it_did_not_converge(monkeypatch):
+    module = importlib.import_module("podium.clicks.regression_em")
+    monkeypatch.setattr(module, "MAX_STEPS", 2)
+    data = podium.make_synthetic(n_queries=20, n_docs=5, n_features=3, seed=1)
+    with pytest.warns(NotConvergedWarning, match="stopped after"):
+        regression_em(simulate(data, 0, "pbm", 2000, seed=1), data)

@@ -137,6 +137,11 @@ class ClickModel(ABC):
     def examination(self, sessions: ClickSessions) -> Floats:
         """Return P(E = 1) of each row, whatever is clicked above."""
 
+    @property
+    def n_ranks(self) -> int | None:
+        """The ranks whose examination the parameters describe; None if that is all ranks."""
+        return None
+
     @abstractmethod
     def parameters(self) -> Mapping[str, NDArray[Any]]:
         """Return the parameters but for attraction, by name."""

@@ -173,10 +173,12 @@ class ClickSessions:
         return replace(self, click_order=order.astype(np.int16))
 
     def require_sessions(self) -> None:
-        """Raise EmptyDataError if there are no sessions."""
+        """Raise EmptyDataError if there are no sessions, or no documents in any."""
         if len(self) == 0:
             reasons = "; ".join(self.counts.messages)
             raise EmptyDataError(f"expected sessions, got none{reasons and f' ({reasons})'}")
+        if self.groups.n_rows == 0:
+            raise EmptyDataError("expected lists with documents, got empty lists only")
 
 
 def _counted(n: int, noun: str) -> str:

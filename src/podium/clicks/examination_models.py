@@ -61,6 +61,11 @@ class RankExaminationModel(ClickModel):
         places = np.minimum(sessions.groups.places, len(self.by_rank) - 1)
         return np.asarray(self.by_rank[places])
 
+    @property
+    def n_ranks(self) -> int | None:
+        """The number of ranks."""
+        return len(self.by_rank)
+
     def parameters(self) -> Mapping[str, NDArray[Any]]:
         """Return the examination by rank."""
         return {"by_rank": self.by_rank}
@@ -104,6 +109,11 @@ class DocumentClickRates(RankExaminationModel):
     """Click rates by document: P(C = 1) depends on query and document alone (DCTR, section 3.1)."""
 
     name: ClassVar[str] = "document-rates"
+
+    @property
+    def n_ranks(self) -> int | None:
+        """None: every rank is examined."""
+        return None
 
     @classmethod
     def fit(
@@ -199,6 +209,11 @@ class UserBrowsingModel(ClickModel):
             chance[step.sessions, : step.place + 1] = before - clicks
             chance[step.sessions, step.place + 1] = clicks.sum(axis=1)
         return examined
+
+    @property
+    def n_ranks(self) -> int | None:
+        """The number of ranks."""
+        return len(self.by_last_click)
 
     def parameters(self) -> Mapping[str, NDArray[Any]]:
         """Return the examination by rank and last click."""

@@ -133,8 +133,9 @@ def estimate_propensities(
         sum_u sum_k c_uk log (n_uk theta_k / sum_j n_uj theta_j)
 
     This is consistent with any number of impressions per document (a conditional Poisson likelihood;
-    Wooldridge, Journal of Econometrics 90, 1999). For two ranks it is the comparison of AllPairs. Intervals
-    are those of log theta, from the scores of sessions, with residuals corrected for their leverage.
+    Wooldridge, Journal of Econometrics 90, 1999). It compares the clicks that AllPairs compares, with other
+    weights. Intervals are those of log theta, from the scores of sessions, with residuals corrected for their
+    leverage.
 
     Parameters
     ----------
