@@ -9,7 +9,11 @@ import pytest
 import podium
 from podium.clicks import (
     CLICK_MODELS,
+    ClickSessions,
+    PairValues,
+    PositionBasedModel,
     bootstrap_errors,
+    estimate_propensities,
     fit_click_model,
     load_click_model,
     load_sessions,
@@ -17,7 +21,7 @@ from podium.clicks import (
     save_sessions,
     simulate,
 )
-from podium.errors import CorruptFileError, UsageError
+from podium.errors import CorruptFileError, EmptyDataError, UsageError
 from tests.support.paths import GOLDEN
 
 
@@ -105,3 +109,19 @@ def test_standard_errors_are_those_of_repeated_logs(sessions):
     assert len(errors.attraction) == len(logs[0].pairs[0])
     with pytest.raises(UsageError, match="2 resamples"):
         bootstrap_errors(sessions, resamples=1)
+
+
+def test_examination_above_that_of_rank_1_comes_back(tmp_path):
+    model = PositionBasedModel(attraction=PairValues.constant(0.5), by_rank=np.array([1.0, 1.05]))
+    save_click_model(model, tmp_path / "m.model")
+    assert load_click_model(tmp_path / "m.model").by_rank.tolist() == [1.0, 1.05]
+
+
+def test_empty_lists_are_no_sessions():
+    sessions = ClickSessions.from_lists(["q"], [[]], [[]])
+    for use in (estimate_propensities, fit_click_model):
+        with pytest.raises(EmptyDataError, match="empty lists only"):
+            use(sessions)
+    some = ClickSessions.from_lists(["q", "q"], [["a", "b"], []], [["a"], []])
+    for name in CLICK_MODELS:
+        assert np.isfinite(fit_click_model(some, name).log_likelihood(some)).all()

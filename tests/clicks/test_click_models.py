@@ -236,6 +236,43 @@ def test_wrong_calls_are_refused():
         fit_click_model(one_list("a", "b", "ab", ""), "pbm", settings=FitSettings(max_steps=1))
 
 
+def test_the_prior_of_attraction_is_on_its_scale():
+    """The mean click rate is 0.15 of attraction here, and documents have about 20 impressions."""
+    data = podium.make_synthetic(n_queries=200, n_docs=(8, 14), n_features=6, seed=1)
+    sessions = simulate(data, logger=0, model="pbm", sessions=40_000, swap=0.05, seed=1)
+    model = fit_click_model(sessions, "pbm")
+    assert model.by_rank[0] == 1
+    error = model.by_rank[:10] - 1 / np.arange(1, 11)
+    assert np.sqrt((error**2).mean()) < 0.04
+    expected = sessions.clicked.sum() / model.examination(sessions).sum()
+    assert model.attraction.default == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["pbm", "cascade", "dcm", "ubm", "sdbn", "dbn"])
+def test_clicks_on_new_documents_are_as_frequent(name):
+    data = podium.make_synthetic(n_queries=200, n_docs=8, n_features=4, seed=2)
+    sessions = simulate(data, 0, name, 20_000, seed=1, shuffle=8)
+    is_new = sessions.query.codes >= 100
+    train, test = (sessions.take(np.flatnonzero(part)) for part in (~is_new, is_new))
+    predicted = fit_click_model(train, name).click_probabilities(test).mean()
+    assert predicted == pytest.approx(test.clicked.mean(), rel=0.15)
+
+
+def test_ubm_sets_the_examination_of_rank_1_to_1(data):
+    model = fit_click_model(simulate(data, 0, "ubm", 5000, seed=2, shuffle=10), "ubm")
+    assert model.by_last_click[0, 0] == 1
+
+
+def test_one_deep_list_costs_no_contexts():
+    docs = [f"d{i}" for i in range(300)]
+    sessions = ClickSessions.from_lists(
+        ["q"] * 3, [docs, docs[:2], docs[:2]], [docs[:1], [], docs[:1]]
+    )
+    model = fit_click_model(sessions, "ubm")
+    assert model.by_last_click.shape == (50, 50)
+    assert np.isfinite(model.log_likelihood(sessions)).all()
+
+
 # --- kernels
 
 

@@ -9,11 +9,15 @@ import pytest
 import podium
 from podium.clicks import (
     ClickSessions,
+    Identification,
     PairValues,
     PolicySettings,
     PositionBasedModel,
+    PropensityEstimate,
     compare_policies,
+    estimate_propensities,
     evaluate_policy,
+    fit_click_model,
     policy_lists,
     simulate,
     true_model,
@@ -108,6 +112,87 @@ def test_intervals_cover_the_truth(data, model, metric, estimator):
     assert np.mean(covered) > 0.95 - 4 * (0.95 * 0.05 / DRAWS) ** 0.5
     error = np.std(values) / DRAWS**0.5
     assert np.mean(values) == pytest.approx(truth, abs=4 * error)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_intervals_cover_with_estimated_propensities(data, paired):
+    users = true_model(data, "pbm")
+    policies = [data.X[:, 2], -data.X[:, 0]]
+    values = [true_value(data, policy, users, "clicks") for policy in policies]
+    truth, covered, narrow = values[0] - paired * values[1], [], []
+    for seed in range(DRAWS):
+        queries = np.random.default_rng(seed).choice(1500, 300, replace=False)
+        part, rows = data.subset(queries), data.groups.take(queries)[1]
+        sessions = simulate(part, 0, users, 12_000, seed=seed, swap=0.05)
+        propensities = estimate_propensities(sessions)
+        settings = PolicySettings(resamples=200)
+        one, other = (policy[rows] for policy in policies)
+        for examination, results in (
+            (propensities, covered), (dataclasses.replace(propensities, covariance=None), narrow)
+        ):  # fmt: skip
+            if paired:
+                estimate = compare_policies(sessions, part, one, other, examination, settings)
+            else:
+                estimate = evaluate_policy(sessions, part, one, examination, settings)
+            results.append(estimate.interval.low <= truth <= estimate.interval.high)
+    assert np.mean(covered) > 0.95 - 4 * (0.95 * 0.05 / DRAWS) ** 0.5
+    assert np.mean(narrow) < np.mean(covered)
+
+
+def test_the_error_of_propensities_is_the_delta_method():
+    # One unit of weight: the value is w_c c_c / (n theta_3) and so on; d value / d log theta is arithmetic.
+    data, sessions, model = small()
+    ranks = Identification(np.zeros((3, 3)), np.ones(3, dtype=bool), np.full(3, 40.0))
+    covariance = np.diag([0.0, 0.04, 0.09])
+    propensities = PropensityEstimate(
+        model.by_rank, model.by_rank, model.by_rank, 0.95, "swaps", ranks, 4, covariance
+    )
+    settings = PolicySettings(metric="dcg", estimator="ips", resamples=100)
+    estimate = evaluate_policy(sessions, data, 0, propensities, settings)
+    # One query has no spread. Clicks at rank 2: a (weight 1 / log2 4) and b (1 / log2 3); at rank 3: c (1).
+    by_2, by_3 = -(1 / 2 + 1 / np.log2(3)) / 0.5 / 4, -1 / 0.25 / 4
+    error = np.sqrt(0.04 * by_2**2 + 0.09 * by_3**2)
+    assert estimate.interval.high - estimate.value == pytest.approx(1.959964 * error, rel=1e-5)
+    assert estimate.value - estimate.interval.low == pytest.approx(1.959964 * error, rel=1e-5)
+
+
+def test_what_intervals_leave_out_is_reported():
+    data, sessions, model = small()
+    fitted = fit_click_model(sessions, "pbm")
+    assert (
+        "its error is not part of the interval"
+        in evaluate_policy(sessions, data, 0, fitted).messages[-1]
+    )
+    assert not evaluate_policy(sessions, data, 0, model).notes
+
+
+def test_ranks_beyond_the_examination_weigh_nothing():
+    data, sessions, model = small()
+    short = dataclasses.replace(model, by_rank=model.by_rank[:2])
+    settings = PolicySettings(resamples=100)
+    deep = evaluate_policy(sessions, data, 0, short, settings)
+    assert "has 2 ranks" in deep.messages[-1]
+    top = evaluate_policy(sessions, data, 0, short, dataclasses.replace(settings, depth=2))
+    assert deep.value == top.value
+    assert not top.notes
+
+
+def test_a_document_is_in_a_query_once():
+    data = podium.RankingData.from_arrays(
+        np.array([[3.0], [2], [1]]), [0, 1, 2], qid=["q"] * 3, docid=["a", "a", "b"]
+    )
+    _, sessions, model = small()
+    with pytest.raises(DataError, match="document 'a' occurs twice in query 'q'"):
+        evaluate_policy(sessions, data, 0, model)
+    with pytest.raises(DataError, match="occurs twice"):
+        simulate(data, 0, "pbm", 10)
+
+
+def test_queries_without_sessions_need_no_data():
+    data, _, model = small()
+    two = ClickSessions.from_lists(["q", "z"], [["a", "b"]] * 2, [["a"], ["b"]])
+    estimate = evaluate_policy(two.take([0]), data, 0, model)
+    assert estimate.n_queries == 1
 
 
 def test_doubly_robust_intervals_are_narrower(data):

@@ -1,15 +1,25 @@
 """Propensities: the equation by hand, recovery of the truth, coverage, and what a log cannot say."""
 
+import importlib
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import podium
-from podium.clicks import ClickSessions, estimate_propensities, fit_click_model, simulate
+from podium.clicks import (
+    ClickSessions,
+    estimate_propensities,
+    fit_click_model,
+    regression_em,
+    simulate,
+    true_model,
+)
 from podium.clicks.interventions import InterventionTable
-from podium.errors import DataError, UnknownNameError, UsageError
+from podium.clicks.true_models import data_values
+from podium.errors import DataError, NotConvergedWarning, UnknownNameError, UsageError
 
 DRAWS = int(os.environ.get("PODIUM_CASES", "800")) // 20
 
@@ -67,9 +77,9 @@ def test_swaps_recover_the_truth(mq2008_like, method):
     estimate = estimate_propensities(sessions, method)
     assert rms(estimate) < 0.03
     assert estimate.messages == []
-    # EM of the position-based model is biased: it has about 13 impressions per document and rank.
+    # Attraction has no prior while EM estimates examination: it would bias it.
     em = fit_click_model(sessions, "pbm").propensities
-    assert np.sqrt(np.mean((em[:10] - 1 / np.arange(1, 11)) ** 2)) > 2 * rms(estimate)
+    assert np.sqrt(np.mean((em[:10] - 1 / np.arange(1, 11)) ** 2)) < 0.03
 
 
 def test_two_rankers_recover_the_truth(mq2008_like):
@@ -158,3 +168,111 @@ def test_wrong_calls_are_refused():
         estimate_propensities(sessions, "swaps")
     with pytest.raises(UsageError, match="level"):
         estimate_propensities(sessions, level=1.0)
+
+
+# --- what identifies
+
+
+CHAIN = [(["a", "b", "c", "d"], ["a", "c"]), (["b", "a", "d", "c"], ["a", "d"])] * 20 + [
+    (["b", "a", "d", "c"], ["b", "c"])
+] * 7
+
+
+def of(*parts):
+    lists = [(query, *one) for query, part in parts for one in part]
+    return ClickSessions.from_lists(*(list(column) for column in zip(*lists, strict=True)))
+
+
+def test_units_without_clicks_identify_nothing():
+    # In query 2, ranks 2 and 3 are exchanged, and nobody clicks.
+    silent = [(["a", "b", "c", "d"], []), (["a", "c", "b", "d"], [])] * 20
+    one, other = (
+        estimate_propensities(of(("1", CHAIN))),
+        estimate_propensities(of(("1", CHAIN), ("2", silent))),
+    )
+    assert np.isnan(other.values).tolist() == [False, False, True, True]
+    np.testing.assert_allclose(other.values[:2], one.values[:2])
+
+
+def test_ranks_behind_a_rank_without_clicks_have_no_value():
+    # x links 1 and 2, z links 2 and 3; no click is at rank 2. y and r link 3 and 4.
+    part = (
+        [(["x", "p"], ["x"]), (["p", "x"], [])] * 10
+        + [(["p", "z", "y", "w"], []), (["p", "y", "z", "w"], ["z"])] * 10
+        + [(["p", "r", "y", "w"], ["y"]), (["p", "r", "w", "y"], ["y"])] * 10
+    )
+    with pytest.raises(DataError, match="without clicks at both"):
+        estimate_propensities(of(("q", part)))
+    # All clicks on documents that have been at 1 and 2 are at 1, those at 2 and 3 at 2: no ratio is finite.
+    apart = [(["x", "p", "s"], ["x"]), (["p", "x", "s"], []), (["p", "s", "x"], ["s"])] * 10
+    with pytest.raises(DataError, match="collect more sessions"):
+        estimate_propensities(of(("q", apart)))
+
+
+def test_rank_1_needs_clicks():
+    part = [(["a", "b", "c"], ["b"]), (["b", "a", "c"], ["a", "c"]), (["a", "c", "b"], ["b", "c"])]
+    with pytest.raises(DataError, match="collect more sessions"):
+        estimate_propensities(of(("q", part * 10)))
+
+
+def test_swaps_use_the_sessions_that_have_bases(mq2008_like):
+    sessions = simulate(mq2008_like, 0, "pbm", 20_000, swap=0.1, seed=1)
+    base = sessions.base_positions.copy()
+    lost = np.arange(len(sessions)) % 2 == 1
+    base[sessions.groups.spread(lost)] = 0
+    estimate = estimate_propensities(replace(sessions, base_positions=base))
+    half = estimate_propensities(sessions.take(np.flatnonzero(~lost)))
+    assert (estimate.method, estimate.n_sessions) == ("swaps", 10_000)
+    assert estimate.values.tolist() == half.values.tolist()
+
+
+def test_bases_without_swaps_are_no_swaps():
+    data = podium.make_synthetic(n_queries=50, n_docs=6, n_features=3, seed=1)
+    sessions = simulate(data, {"a": 0, "b": 1}, "pbm", 5000, seed=1)
+    sessions = replace(sessions, base_positions=sessions.positions)
+    assert estimate_propensities(sessions).method == "harvest"
+
+
+def test_slots_of_other_lengths_are_other_units():
+    sessions = ClickSessions.from_lists(["q"] * 2, [["a", "b", "c"], ["d", "e"]], [["a"], ["d"]])
+    unit = InterventionTable.of_slots(sessions, np.array([1, 2, 3, 5, 2])).unit
+    assert len(set(unit.tolist())) == 5
+
+
+def test_methods_that_differ_are_reported():
+    # Half of the queries are swapped and clicked often, the others neither.
+    data = podium.make_synthetic(n_queries=100, n_docs=5, n_features=3, seed=1)
+    users = true_model(data, "pbm")
+    swapped = simulate(data, 0, users, 20_000, seed=1, swap=0.3)
+    assert estimate_propensities(swapped).messages == []
+    is_hot = swapped.query.codes < 50
+    base = swapped.base_positions
+    order = np.lexsort(
+        (np.where(swapped.groups.spread(is_hot), swapped.positions, base), swapped.groups.codes)
+    )
+    mixed = replace(swapped, doc=swapped.doc.take(order), base_positions=base[order])
+    attraction = users.attraction
+    attraction = replace(attraction, values=np.where(attraction.pairs.query_codes < 50, 0.6, 0.1))
+    clicks = replace(users, attraction=attraction).draw_clicks(mixed, 1)
+    [message] = estimate_propensities(mixed.with_clicks(clicks)).messages
+    assert message.startswith("swaps and harvest differ at ranks 2")
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.01])
+def test_regression_em_needs_no_high_click_rate(rate):
+    rng = np.random.default_rng(0)
+    plain = podium.make_synthetic(n_queries=300, n_docs=10, n_features=3, seed=1)
+    X = rng.normal(size=(len(plain), 2))
+    data = plain.with_features(X)
+    attraction = 1 / (1 + np.exp(-(np.log(rate / (1 - rate)) + X[:, 0])))
+    users = replace(true_model(data, "pbm"), attraction=data_values(data, attraction, rate))
+    values = regression_em(simulate(data, 0, users, 150_000, seed=1), data)
+    assert np.sqrt(np.mean((values - 1 / np.arange(1, 11)) ** 2)) < 0.03
+
+
+def test_regression_em_says_if_it_did_not_converge(monkeypatch):
+    module = importlib.import_module("podium.clicks.regression_em")
+    monkeypatch.setattr(module, "MAX_STEPS", 2)
+    data = podium.make_synthetic(n_queries=20, n_docs=5, n_features=3, seed=1)
+    with pytest.warns(NotConvergedWarning, match="stopped after"):
+        regression_em(simulate(data, 0, "pbm", 2000, seed=1), data)

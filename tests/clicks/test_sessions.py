@@ -256,3 +256,74 @@ def test_wrong_files_are_refused(tmp_path, simulated):
     assert np.asarray(sessions.click_order).tolist() == []
     with pytest.raises(UsageError):
         SessionChecks(max_position=0)
+
+
+# --- faults of one session
+
+
+def table(tmp_path, text, name="log.csv"):
+    (tmp_path / name).write_text(text)
+    return read_sessions(tmp_path / name)
+
+
+def test_sessions_of_unknown_users_are_no_duplicates(tmp_path):
+    rows_of = [f"s{i},tea,d{p},{p},0,2026-03-01" for i in range(5) for p in (1, 2)]
+    text = "session,query,doc,position,clicked,time\n" + "\n".join(rows_of) + "\n"
+    sessions = table(tmp_path, text)
+    assert (len(sessions), sessions.counts.set_aside) == (5, {})
+    log = [{k: v for k, v in r.items() if k != "client_id"} for i in range(5)
+           for r in (query(str(i)), *shown("a", "b", query_id=str(i)))]  # fmt: skip
+    assert len(read(tmp_path, *log)) == 5
+
+
+def test_a_file_counts_positions_from_zero_not_a_list(tmp_path):
+    log = [r for i in range(5) for r in (query(str(i), user=str(i), at=i),
+                                         *shown(*"abc", query_id=str(i), first=0))]  # fmt: skip
+    lost = [r for r in log if r is not log[1]]  # the impression of a at position 0 in list 0
+    sessions = read(tmp_path, *lost)
+    assert (len(sessions), sessions.counts.set_aside) == (4, {"position_gaps": 1})
+    # A list at 0 among lists from 1 on is wrong. Another file, or variant, may count in another way.
+    one = [r for i in range(5, 9) for r in (query(str(i), user=str(i), at=i, variant="new"),
+                                            *shown(*"abc", query_id=str(i)))]  # fmt: skip
+    odd = [query("9", at=9, variant="new"), *shown("a", "b", query_id="9", first=0)]
+    both = read(tmp_path, *log, *one, *odd)
+    assert (len(both), both.counts.set_aside) == (9, {"missing_positions": 1})
+    (tmp_path / "a.csv").write_text("session,query,doc,position,clicked\n1,q,x,0,0\n1,q,y,1,1\n")
+    (tmp_path / "b.csv").write_text("session,query,doc,position,clicked\n2,q,x,1,0\n2,q,y,2,1\n")
+    assert len(read_sessions([tmp_path / "a.csv", tmp_path / "b.csv"])) == 2
+
+
+def test_one_missing_base_position_costs_one_session(tmp_path):
+    head = "session,query,doc,position,clicked,base_position\n"
+    rows_of = [f"s{i},q{i},a,1,0,2\ns{i},q{i},b,2,0,{'' if i == 2 else 1}\n" for i in range(4)]
+    sessions = table(tmp_path, head + "".join(rows_of))
+    assert sessions.base_positions.reshape(4, 2).tolist() == [[2, 1], [2, 1], [0, 0], [2, 1]]
+    assert sessions.has_base.tolist() == [True, True, False, True]
+    assert sessions.counts.without_base_positions == 1
+    assert any("of no use to the method swaps: 1" in m for m in sessions.counts.messages)
+    save_sessions(sessions, tmp_path / "log.clicks")
+    again = read_sessions(tmp_path / "log.clicks")
+    assert (again.base_positions == sessions.base_positions).all()
+    # Bases that count from 0, of which one list has lost the first.
+    zero = [f"s{i},q{i},a,1,0,1\ns{i},q{i},b,2,0,{2 * (i == 2)}\n" for i in range(4)]
+    bases = table(tmp_path, head + "".join(zero)).base_positions.reshape(4, 2).tolist()
+    assert bases == [[2, 1], [2, 1], [2, 3], [2, 1]]
+
+
+@pytest.mark.parametrize("bases", [("7", "7"), ("-3", "1"), ("2.5", "1"), ("1e300", "1")])
+def test_wrong_base_positions_are_set_aside(tmp_path, bases):
+    text = (
+        "session,query,doc,position,clicked,base_position\n"
+        f"s1,q,a,1,0,{bases[0]}\ns1,q,b,2,0,{bases[1]}\ns2,q,a,1,0,1\ns2,q,b,2,0,2\n"
+    )
+    sessions = table(tmp_path, text)
+    assert sessions.counts.set_aside == {"wrong_base_positions": 1}
+    assert sessions.base_positions.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("clicked", ["x", "-1", "0.5", "inf"])
+def test_malformed_clicks_are_set_aside(tmp_path, clicked):
+    text = f"session,query,doc,position,clicked\ns1,q,a,1,{clicked}\ns1,q,b,2,0\ns2,q,a,1,2\n"
+    sessions = table(tmp_path, text)
+    assert sessions.counts.set_aside == {"malformed_clicks": 1}
+    assert rows(sessions) == [("a", 1)]

@@ -9,7 +9,8 @@ stopping depends on the rank (Guo et al., WSDM 2009). DBN: stopping is the satis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -110,11 +111,14 @@ class CascadeModel(ChainModel):
             np.diff(table.offsets)[np.diff(table.offsets) > 0],
         )
         examined = table.row_weight * (earlier == at_start)
+        mean = float((examined * table.clicked).sum() / max(examined.sum(), 1e-300))
         attraction = smooth_ratio(
-            table.sum_by_pair(examined * table.clicked), table.sum_by_pair(examined),
-            table.click_rate, smoothing,
-        )  # fmt: skip
-        return with_summary(cls(attraction=table.pair_values(attraction)), sessions, table)
+            table.sum_by_pair(examined * table.clicked),
+            table.sum_by_pair(examined),
+            mean,
+            smoothing,
+        )
+        return with_summary(cls(attraction=table.pair_values(attraction, mean)), sessions, table)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -160,8 +164,7 @@ class DependentClickModel(ChainModel):
         table = SessionTable.of(sessions, weight)
         chain = _fit_chain(table, chosen_settings(settings), by_rank=True, continuation=1.0)
         return cls(
-            attraction=table.pair_values(chain.attraction), stopping=chain.stopping,
-            summary=chain.summary,
+            attraction=chain.attraction, stopping=chain.stopping, summary=chain.summary
         )  # fmt: skip
 
 
@@ -228,7 +231,7 @@ class DynamicBayesianModel(ChainModel):
             table, chosen_settings(settings), by_rank=False, continuation=continuation
         )
         return cls(
-            attraction=table.pair_values(chain.attraction),
+            attraction=chain.attraction,
             satisfaction=PairValues(table.pairs, chain.stopping, 0.5),
             continuation=chain.continuation, summary=chain.summary,
         )  # fmt: skip
@@ -253,7 +256,7 @@ class SimplifiedBayesianModel(DynamicBayesianModel):
 
 @dataclass(frozen=True, eq=False)
 class _FittedChain:
-    attraction: Floats
+    attraction: PairValues
     stopping: Floats
     continuation: float
     summary: FitSummary
@@ -262,34 +265,68 @@ class _FittedChain:
 def _fit_chain(
     table: SessionTable, settings: FitSettings, *, by_rank: bool, continuation: float | None
 ) -> _FittedChain:
-    """Maximise the likelihood of a chain; a continuation of None is estimated."""
-    n_pairs, rate, m = len(table.pairs), max(table.click_rate, CLIP), settings.smoothing
-    codes = table.places if by_rank else table.pair
-    clicked_weight = table.row_weight * table.clicked
-    n_stops = table.n_ranks if by_rank else n_pairs
-    clicks = table.sum_by_pair(clicked_weight)
-    stop_chances = sums_by_code(codes, clicked_weight, n_stops)
+    """Maximise the likelihood of a chain; a continuation of None is estimated.
 
-    def prior(attraction: Floats, stopping: Floats) -> float:
-        return log_prior(attraction, rate, m) + log_prior(stopping, 0.5, m)
-
-    def step(parameters: Floats) -> tuple[Floats, float]:
-        attraction, stopping = parameters[:n_pairs].copy(), parameters[n_pairs:-1].copy()
-        goes_on = float(parameters[-1]) if continuation is None else continuation
-        examined, stopped, went_on, value = kernels.click_chain_pass(
-            table.pair, table.clicked, table.weight, table.offsets, table.query_offsets,
-            attraction, stopping, goes_on, by_rank,
+    The mean of the prior of attraction is clicks per expected examination. The first round, whose mean is the
+    click rate, is there to estimate it.
+    """
+    n_pairs, mean, steps = len(table.pairs), max(table.click_rate, CLIP), 0
+    chain = _ChainEm(table, settings.smoothing, by_rank, continuation)
+    start = np.concatenate([np.full(n_pairs, mean), np.full(chain.n_stops + 1, 0.5)])
+    for number in range(2):
+        if number:
+            mean = table.mean_attraction(float(chain.run(start)[0].sum()))
+        maximum: EmMaximum = accelerated_em(
+            partial(chain.step, mean), start, tolerance=settings.tolerance,
+            max_steps=settings.max_steps, margin=CLIP,
         )  # fmt: skip
-        return np.concatenate([
-            smooth_ratio(clicks, examined, rate, m), smooth_ratio(stopped, stop_chances, 0.5, m),
-            smooth_ratio(went_on[:1], went_on[1:], 0.5, 0.0),
-        ]), value + prior(attraction, stopping)  # fmt: skip
+        start, steps = maximum.parameters, steps + maximum.steps
+    attraction, stopping = start[:n_pairs], start[n_pairs:-1]
+    prior = chain.prior(mean, attraction, stopping)
+    summary = summarise(table, replace(maximum, steps=steps), prior)
+    values = table.pair_values(attraction, mean)
+    return _FittedChain(values, stopping, chain.goes_on(start), summary)
 
-    start = np.concatenate([np.full(n_pairs, rate), np.full(n_stops + 1, 0.5)])
-    maximum: EmMaximum = accelerated_em(
-        step, start, tolerance=settings.tolerance, max_steps=settings.max_steps, margin=CLIP
-    )
-    attraction, stopping = maximum.parameters[:n_pairs], maximum.parameters[n_pairs:-1]
-    summary = summarise(table, maximum, prior(attraction, stopping))
-    goes_on = float(maximum.parameters[-1]) if continuation is None else continuation
-    return _FittedChain(attraction, stopping, goes_on, summary)
+
+class _ChainEm:
+    """The EM steps of a chain; parameters are attraction, stopping, continuation."""
+
+    def __init__(
+        self, table: SessionTable, smoothing: float, by_rank: bool, continuation: float | None
+    ) -> None:
+        self.table, self.smoothing, self.by_rank = table, smoothing, by_rank
+        self.continuation = continuation
+        self.n_stops = table.n_ranks if by_rank else len(table.pairs)
+        clicked_weight = table.row_weight * table.clicked
+        self.clicks = table.sum_by_pair(clicked_weight)
+        codes = table.places if by_rank else table.pair
+        self.stop_chances = sums_by_code(codes, clicked_weight, self.n_stops)
+
+    def goes_on(self, parameters: Floats) -> float:
+        """Return the probability of going on."""
+        return float(parameters[-1]) if self.continuation is None else self.continuation
+
+    def run(self, parameters: Floats) -> tuple[Floats, Floats, Floats, float]:
+        """Return expected examinations, stops and continuations, and the log-likelihood."""
+        table, n_pairs = self.table, len(self.table.pairs)
+        return kernels.click_chain_pass(
+            table.pair, table.clicked, table.weight, table.offsets, table.query_offsets,
+            parameters[:n_pairs].copy(), parameters[n_pairs:-1].copy(), self.goes_on(parameters),
+            self.by_rank,
+        )  # fmt: skip
+
+    def step(self, mean: float, parameters: Floats) -> tuple[Floats, float]:
+        """Return the parameters after a step with a prior of this mean, and the objective before it."""
+        n_pairs, m = len(self.table.pairs), self.smoothing
+        examined, stopped, went_on, value = self.run(parameters)
+        value += self.prior(mean, parameters[:n_pairs], parameters[n_pairs:-1])
+        return np.concatenate([
+            smooth_ratio(self.clicks, examined, mean, m),
+            smooth_ratio(stopped, self.stop_chances, 0.5, m),
+            smooth_ratio(went_on[:1], went_on[1:], 0.5, 0.0),
+        ]), value  # fmt: skip
+
+    def prior(self, mean: float, attraction: Floats, stopping: Floats) -> float:
+        """Return the log of the prior."""
+        m = self.smoothing
+        return log_prior(attraction, mean, m) + log_prior(stopping, 0.5, m)

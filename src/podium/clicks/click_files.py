@@ -82,8 +82,8 @@ def load_sessions(path: Path_) -> ClickSessions:
         if (groups.sizes < 1).any() or (order < 0).any():
             raise ValueError("sessions without documents, or clicks in a wrong order")
         base = columns.get("base_positions")
-        if base is not None and ((base.shape != (rows,)) or (base < 1).any()):
-            raise ValueError("positions that are not 1 or more")
+        if base is not None and ((base.shape != (rows,)) or (base < 0).any()):
+            raise ValueError("positions before the randomisation that are negative")
         return ClickSessions(
             groups, _strings(columns, "query", n, 0), _strings(columns, "doc", rows, 0), order,
             _column(columns, "time", n, "f"), _strings(columns, "variant", n, -1),
@@ -122,7 +122,7 @@ def load_click_model(path: Path_) -> ClickModel:
         values = _probabilities(_column(columns, "attraction", len(pairs), "f"))
         default = _probabilities(np.array([manifest["default_attraction"]], dtype=np.float64))
         parameters = {
-            name.removeprefix("parameter_"): _probabilities(array)
+            name.removeprefix("parameter_"): _probabilities(array, _MOST.get(name, 1.0))
             for name, array in columns.items() if name.startswith("parameter_")
         }  # fmt: skip
         summary = manifest["summary"]
@@ -195,7 +195,11 @@ def _strings(columns: Columns_, name: str, n: int, least: int) -> StringCodes:
     return StringCodes(table, codes)
 
 
-def _probabilities(values: NDArray[Any]) -> NDArray[np.float64]:
-    if values.dtype.kind != "f" or not ((values >= 0) & (values <= 1)).all():
+_MOST = {"parameter_by_rank": 1e9, "parameter_by_last_click": 1e9}
+"""Examination is relative to that of rank 1, so it may be above 1."""
+
+
+def _probabilities(values: NDArray[Any], most: float = 1.0) -> NDArray[np.float64]:
+    if values.dtype.kind != "f" or not ((values >= 0) & (values <= most)).all():
         raise ValueError("parameters that are no probabilities")
     return values

@@ -32,7 +32,8 @@ class FitSettings:
     Parameters
     ----------
     smoothing
-        How many impressions the overall click rate counts as, in the estimate of each document.
+        How many examinations the mean of attraction (clicks per examination) counts as, in the estimate of
+        each document.
     tolerance
         EM has converged if a round of steps improves the log-likelihood by a smaller share than this.
     max_steps
@@ -135,6 +136,11 @@ class ClickModel(ABC):
     @abstractmethod
     def examination(self, sessions: ClickSessions) -> Floats:
         """Return P(E = 1) of each row, whatever is clicked above."""
+
+    @property
+    def n_ranks(self) -> int | None:
+        """The ranks whose examination the parameters describe; None if that is all ranks."""
+        return None
 
     @abstractmethod
     def parameters(self) -> Mapping[str, NDArray[Any]]:

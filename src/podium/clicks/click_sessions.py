@@ -39,7 +39,8 @@ class ClickSessions:
     variant, user_class
         The ranker (or version) that served each session, and the class of its user; or None.
     base_positions
-        The position of each row before the logger's own randomisation (swaps, shuffles), if the log says.
+        The position of each row before the logger's own randomisation (swaps, shuffles), from 1, if the log
+        says; 0 in all rows of a session that lacks one.
     counts
         What was read, and what was set aside.
 
@@ -113,6 +114,13 @@ class ClickSessions:
         return self.groups.places + 1
 
     @property
+    def has_base(self) -> Bools:
+        """Whether each session has the positions before the randomisation."""
+        if self.base_positions is None:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(self.groups.reduce(np.minimum, self.base_positions) > 0)
+
+    @property
     def depth(self) -> int:
         """The length of the longest list."""
         return int(self.groups.sizes.max(initial=0))
@@ -165,10 +173,12 @@ class ClickSessions:
         return replace(self, click_order=order.astype(np.int16))
 
     def require_sessions(self) -> None:
-        """Raise EmptyDataError if there are no sessions."""
+        """Raise EmptyDataError if there are no sessions, or no documents in any."""
         if len(self) == 0:
             reasons = "; ".join(self.counts.messages)
             raise EmptyDataError(f"expected sessions, got none{reasons and f' ({reasons})'}")
+        if self.groups.n_rows == 0:
+            raise EmptyDataError("expected lists with documents, got empty lists only")
 
 
 def _counted(n: int, noun: str) -> str:

@@ -1,15 +1,18 @@
 """Counterfactual evaluation: what another ranking would have earned, from the clicks of a log.
 
 Joachims, Swaminathan and Schnabel (WSDM 2017) weight each click by 1 / P(examined). The doubly robust
-estimator for clicks is that of Oosterhuis (ACM TOIS 2023). Intervals resample queries.
+estimator for clicks (Oosterhuis, ACM TOIS 2023) is used with the rate of each document in the same log, with
+which it is the sum of clicks over the sum of P(examined) by document. Intervals resample queries, and add the
+error of estimated propensities.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from podium.clicks.click_model import ClickModel
 from podium.clicks.click_sessions import ClickSessions
@@ -17,7 +20,7 @@ from podium.clicks.document_pairs import DocumentPairs, translate
 from podium.clicks.fit_tables import sums_by_code
 from podium.clicks.propensities import PropensityEstimate
 from podium.clicks.simulation import logger_scores
-from podium.clicks.true_models import query_names
+from podium.clicks.true_models import query_names, require_different_documents
 from podium.data import Groups, RankingData, check_seed
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.feedback.list_sums import StringCodes
@@ -41,6 +44,8 @@ MIN_EXAMINATIONS = 1.0
 """A document with fewer expected examinations than this counts as not shown."""
 MIN_EXAMINATION = 1e-6
 """P(examined) is at least this, so that a wrong model cannot divide by 0."""
+_STEP = 1e-4
+"""The change of a logarithm of a propensity, for derivatives."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +61,8 @@ class PolicyEstimate:
     covered
         The share of the policy's weight on documents that the log shows for the query, with one expected
         examination or more.
+    notes
+        What the interval leaves out, and what the policy does beyond the log.
     """
 
     value: float
@@ -66,6 +73,7 @@ class PolicyEstimate:
     covered: float
     n_sessions: int
     n_queries: int
+    notes: tuple[str, ...] = ()
 
     @property
     def messages(self) -> list[str]:
@@ -83,7 +91,7 @@ class PolicyEstimate:
                 "shows, or where nobody looks: their clicks cannot be estimated, and the value is too low "
                 "or a guess"
             )
-        return lines
+        return [*lines, *self.notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as JSON."""
@@ -151,8 +159,7 @@ def evaluate_policy(
         the policy.
     """
     settings = settings or PolicySettings()
-    target = _Target.of(data, policy, sessions, examination, settings)
-    return _estimate(_Log.of(sessions, examination, settings), [target], settings)
+    return _estimate(sessions, data, [policy], examination, settings)
 
 
 def compare_policies(
@@ -167,33 +174,32 @@ def compare_policies(
 
     The interval is that of the paired difference; an interval above 0 favours the first policy.
     """
-    settings = settings or PolicySettings()
-    log = _Log.of(sessions, examination, settings)
-    targets = [_Target.of(data, p, sessions, examination, settings) for p in (policy, other)]
-    return _estimate(log, targets, settings)
+    return _estimate(sessions, data, [policy, other], examination, settings or PolicySettings())
 
 
 @dataclass(frozen=True, eq=False)
 class _Target:
     """The weight of each document in the lists of a policy."""
 
+    lists: ClickSessions
     pairs: DocumentPairs
     weights: Floats
+    is_cut: bool
 
     @classmethod
-    def of(
-        cls, data: RankingData, policy: Any, sessions: ClickSessions,
-        examination: ClickModel | PropensityEstimate, settings: PolicySettings,
-    ) -> _Target:  # fmt: skip
-        lists = policy_lists(data, policy, sessions, settings.depth)
+    def of(cls, lists: ClickSessions, model: ClickModel, settings: PolicySettings) -> _Target:
+        """Return the weights; ranks beyond those of the model weigh 0 in clicks."""
+        is_beyond = np.zeros(lists.groups.n_rows, dtype=bool)
         if settings.metric == "clicks":
-            weights = _model(examination).examination(lists)
+            if model.n_ranks is not None:
+                is_beyond = lists.positions > model.n_ranks
+            weights = np.where(is_beyond, 0.0, model.examination(lists))
         else:
             weights = 1.0 / np.log2(lists.positions + 1.0)
         pairs, number = lists.pairs
         by_pair = np.empty(len(pairs))
         by_pair[number] = weights
-        return cls(pairs, by_pair)
+        return cls(lists, pairs, by_pair, bool(is_beyond.any()))
 
 
 def _model(examination: ClickModel | PropensityEstimate) -> ClickModel:
@@ -210,12 +216,14 @@ def policy_lists(
         raise DataError(
             "two queries of the data have the same text; expected different texts, or data without texts"
         )
-    missing = len(sessions.query.table) - len(np.unique(number[number >= 0]))
+    queries = np.unique(sessions.query.codes)  # the table may have more
+    missing = int((~np.isin(queries, number)).sum())
     if missing:
         raise DataError(
-            f"{missing:,} of {len(sessions.query.table):,} queries of the log are not in the data; "
+            f"{missing:,} of {len(queries):,} queries of the log are not in the data; "
             "expected documents for every query, by query text or id"
         )
+    require_different_documents(data, "a policy")
     scores = logger_scores(data, policy)
     order = rows[groups.order(scores[rows])][groups.places < depth]
     docs = data.require_docids("a policy")
@@ -241,13 +249,9 @@ class _Log:
     examinations_of_pair: Floats
 
     @classmethod
-    def of(
-        cls, sessions: ClickSessions, examination: ClickModel | PropensityEstimate,
-        settings: PolicySettings,
-    ) -> _Log:  # fmt: skip
-        sessions.require_sessions()
+    def of(cls, sessions: ClickSessions, model: ClickModel, settings: PolicySettings) -> _Log:
         least = settings.clip if settings.estimator == "clipped" else MIN_EXAMINATION
-        examined = np.maximum(_model(examination).examination(sessions), least)
+        examined = np.maximum(model.examination(sessions), least)
         pairs, pair = sessions.pairs
         clicks = sums_by_code(pair, sessions.clicked.astype(np.float64), len(pairs))
         return cls(
@@ -266,24 +270,100 @@ class _Log:
         return sums_by_code(codes, np.ones(len(codes)), len(self.sessions.query.table))
 
 
-def _estimate(log: _Log, targets: list[_Target], settings: PolicySettings) -> PolicyEstimate:
-    """Estimate the value of a target, or the difference of two, from the sums of queries."""
-    sums = [_query_sums(log, target, settings.estimator) for target in targets]
+def _estimate(
+    sessions: ClickSessions, data: RankingData, policies: list[Any],
+    examination: ClickModel | PropensityEstimate, settings: PolicySettings,
+) -> PolicyEstimate:  # fmt: skip
+    """Estimate the value of a policy, or the difference of two, from the sums of queries."""
+    sessions.require_sessions()
+    model = _model(examination)
+    log = _Log.of(sessions, model, settings)
+    lists = [policy_lists(data, policy, sessions, settings.depth) for policy in policies]
+    targets = [_Target.of(one, model, settings) for one in lists]
+    total, weight = _totals(log, targets, settings.estimator)
+    interval = bootstrap_interval(
+        total / weight, settings.level, weight=weight, resamples=settings.resamples,
+        seed=settings.seed,
+    )  # fmt: skip
+    value = float(total.sum() / weight.sum())
+    if isinstance(examination, PropensityEstimate):
+        error = _examination_error(sessions, lists, examination, settings)
+        interval = _widened(interval, value, error)
+    return PolicyEstimate(
+        value, interval, settings.estimator, settings.metric,
+        min(_effective_queries(log, target) for target in targets),
+        min(_covered(log, target) for target in targets), len(sessions), len(total),
+        tuple(_notes(examination, model, targets)),
+    )  # fmt: skip
+
+
+def _totals(log: _Log, targets: list[_Target], estimator: str) -> tuple[Floats, Floats]:
+    """Return the value and the weight of each query with a weight; for two targets, the difference."""
+    sums = [_query_sums(log, target, estimator) for target in targets]
     total = sums[0] if len(sums) == 1 else sums[0] - sums[1]
-    is_relative = settings.estimator == "snips"
+    is_relative = estimator == "snips"
     weight = log.by_query(log.sessions.clicked / log.examined) if is_relative else log.traffic
     used = weight > 0
     if not used.any():
         raise DataError("expected clicks in the log, got none: nothing can be estimated from it")
-    interval = bootstrap_interval(
-        total[used] / weight[used], settings.level, weight=weight[used],
-        resamples=settings.resamples, seed=settings.seed,
+    return total[used], weight[used]
+
+
+def _examination_error(
+    sessions: ClickSessions, lists: list[ClickSessions], estimate: PropensityEstimate,
+    settings: PolicySettings,
+) -> float:  # fmt: skip
+    """Return the standard error of the value that comes from the propensities, by the delta method.
+
+    It is sqrt(J' V J): V is the covariance of the logarithms of the propensities, J the derivatives by them.
+    """
+    if estimate.covariance is None:
+        return 0.0
+    ranks = np.flatnonzero(np.diag(estimate.covariance) > 0)
+    source, values = estimate.filled_from(), estimate.filled()
+
+    def value(rank: int, change: float) -> float:
+        model = replace(estimate.model(), by_rank=values * np.exp(change * (source == rank)))
+        log = _Log.of(sessions, model, settings)
+        targets = [_Target.of(one, model, settings) for one in lists]
+        total, weight = _totals(log, targets, settings.estimator)
+        return float(total.sum() / weight.sum())
+
+    slopes = np.array([(value(k, _STEP) - value(k, -_STEP)) / (2 * _STEP) for k in ranks.tolist()])
+    covariance = estimate.covariance[np.ix_(ranks, ranks)]
+    return float(np.sqrt(max(0.0, np.einsum("j,jk,k->", slopes, covariance, slopes))))
+
+
+def _widened(interval: Interval, value: float, error: float) -> Interval:
+    """Return the interval with an independent standard error more."""
+    margin = float(ndtri((1 + interval.level) / 2)) * error
+    return Interval(
+        value - float(np.hypot(value - interval.low, margin)),
+        value + float(np.hypot(interval.high - value, margin)), interval.level,
     )  # fmt: skip
-    return PolicyEstimate(
-        float(total[used].sum() / weight[used].sum()), interval, settings.estimator, settings.metric,
-        min(_effective_queries(log, target) for target in targets),
-        min(_covered(log, target) for target in targets), len(log.sessions), int(used.sum()),
-    )  # fmt: skip
+
+
+def _notes(
+    examination: ClickModel | PropensityEstimate, model: ClickModel, targets: list[_Target]
+) -> list[str]:
+    """Return what the interval leaves out, and whether the policy is deeper than the model."""
+    notes = []
+    if any(target.is_cut for target in targets):
+        notes.append(
+            f"the lists of the policy are deeper than the examination, which has {model.n_ranks} ranks: "
+            "clicks beyond count as 0; choose a smaller depth"
+        )
+    is_without = (
+        examination.covariance is None
+        if isinstance(examination, PropensityEstimate)
+        else model.summary is not None
+    )
+    if is_without:
+        notes.append(
+            "the examination was estimated, and its error is not part of the interval, which is too narrow; "
+            "the methods swaps and harvest have errors"
+        )
+    return notes
 
 
 def _click_weights(log: _Log, target: _Target) -> Floats:
@@ -295,9 +375,10 @@ def _click_weights(log: _Log, target: _Target) -> Floats:
 def _query_sums(log: _Log, target: _Target, estimator: str) -> Floats:
     """Return the estimated value of the target in all sessions of each query.
 
-    Doubly robust, with the rate r of a document, its n sessions and rho = (sum of P(examined)) / n, the
-    value of a document is w (n r + sum (c - P(examined) r) / rho). With P(examined) of the model this is
-    w n (sum of clicks) / (sum of P(examined)) for documents of the log, whatever r is, and w n r for others.
+    With the rate r of a document, its n sessions and rho = (sum of P(examined)) / n, the doubly robust value
+    of a document is w (n r + sum (c - P(examined) r) / rho). As rho is of the same log, this is
+    w n (sum of clicks) / (sum of P(examined)), whatever r is: as true as the examination is.
+    A document that the log does not show has w n r with the overall r.
     """
     if estimator != "doubly-robust":
         return log.by_query(_click_weights(log, target))

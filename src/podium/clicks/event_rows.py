@@ -34,11 +34,12 @@ class ListFacts:
     user_class: dict[int, str] = field(default_factory=dict)
     time: dict[int, float] = field(default_factory=dict)
     n_hits: dict[int, int] = field(default_factory=dict)
+    malformed: set[int] = field(default_factory=set)
 
 
 _COLUMNS: Mapping[str, type] = {
     "list_number": np.int64, "doc": np.int64, "kind": np.int8, "position": np.float64,
-    "time": np.float64, "base": np.float64, "record_key": np.int64,
+    "time": np.float64, "base": np.float64, "record_key": np.int64, "source": np.int32,
 }  # fmt: skip
 
 
@@ -46,12 +47,13 @@ class EventRows:
     """Rows of a log, in parts; memory is about 50 bytes per row.
 
     A position counts from 0 or from 1, as in the log; hits count from 1. `record_key` is the hash of the id
-    of the record, 0 without an id.
+    of the record, 0 without an id. `source` is the number of the file, set by ``next_source``.
     """
 
     def __init__(self) -> None:
         self.lists, self.docs, self.facts = Numbers(), Numbers(), ListFacts()
         self.counts: Counter[str] = Counter()
+        self._source = 0
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in _COLUMNS}
 
     def add(self, n: int, **columns: Iterable[Any] | float) -> None:
@@ -59,7 +61,7 @@ class EventRows:
         if n == 0:
             return
         for name, kind in _COLUMNS.items():
-            missing = nan if kind is np.float64 else 0
+            missing = self._source if name == "source" else nan if kind is np.float64 else 0
             values = columns.get(name, missing)
             part: NDArray[Any] = (
                 np.full(n, values, dtype=kind)
@@ -67,6 +69,10 @@ class EventRows:
                 else np.asarray(values, dtype=kind)
             )
             self._parts[name].append(part)
+
+    def next_source(self) -> None:
+        """Say that the rows from now on are those of another file."""
+        self._source += 1
 
     def column(self, name: str) -> NDArray[Any]:
         """Return all values of a column."""

@@ -34,6 +34,8 @@ from podium.optim import EmMaximum, accelerated_em
 from podium.typing import Floats, Ints
 
 Closed = TypeVar("Closed", bound=ClickModel)
+MAX_RANKS = 50
+"""The user browsing model has a number for so many ranks squared; deeper ranks have those of the last."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,6 +60,11 @@ class RankExaminationModel(ClickModel):
         """Return P(E = 1) of each row, by its rank."""
         places = np.minimum(sessions.groups.places, len(self.by_rank) - 1)
         return np.asarray(self.by_rank[places])
+
+    @property
+    def n_ranks(self) -> int | None:
+        """The number of ranks."""
+        return len(self.by_rank)
 
     def parameters(self) -> Mapping[str, NDArray[Any]]:
         """Return the examination by rank."""
@@ -103,6 +110,11 @@ class DocumentClickRates(RankExaminationModel):
 
     name: ClassVar[str] = "document-rates"
 
+    @property
+    def n_ranks(self) -> int | None:
+        """None: every rank is examined."""
+        return None
+
     @classmethod
     def fit(
         cls,
@@ -117,14 +129,15 @@ class DocumentClickRates(RankExaminationModel):
         rates = smooth_ratio(
             table.sum_by_pair(clicks), table.sum_by_pair(impressions), table.click_rate, smoothing
         )
-        model = cls(attraction=table.pair_values(rates), by_rank=np.ones(1))
+        model = cls(attraction=table.pair_values(rates, table.click_rate), by_rank=np.ones(1))
         return with_summary(model, sessions, table)
 
 
 class PositionBasedModel(RankExaminationModel):
     """PBM: a document is examined with the probability of its rank (Craswell et al., WSDM 2008).
 
-    Only products of examination and attraction are observed. So `propensities` are relative to rank 1.
+    Only products of examination and attraction are observed. So a fit sets the examination of rank 1 to 1;
+    that of another rank is above 1 if users prefer it.
 
     Examples
     --------
@@ -155,7 +168,7 @@ class PositionBasedModel(RankExaminationModel):
         n_ranks = table.n_ranks
         cells = CellTable.of(table, table.places, n_ranks)
         attraction, by_rank, summary = _fit_cells(table, cells, n_ranks, chosen_settings(settings))
-        return cls(attraction=table.pair_values(attraction), by_rank=by_rank, summary=summary)
+        return cls(attraction=attraction, by_rank=by_rank, summary=summary)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,6 +179,7 @@ class UserBrowsingModel(ClickModel):
     ----------
     by_last_click
         P(E = 1) at rank r (row r - 1) if the last click is at rank l (column l; 0 without a click).
+        A fit sets that at rank 1 to 1.
     """
 
     name: ClassVar[str] = "ubm"
@@ -196,6 +210,11 @@ class UserBrowsingModel(ClickModel):
             chance[step.sessions, step.place + 1] = clicks.sum(axis=1)
         return examined
 
+    @property
+    def n_ranks(self) -> int | None:
+        """The number of ranks."""
+        return len(self.by_last_click)
+
     def parameters(self) -> Mapping[str, NDArray[Any]]:
         """Return the examination by rank and last click."""
         return {"by_last_click": self.by_last_click}
@@ -220,15 +239,16 @@ class UserBrowsingModel(ClickModel):
     ) -> Self:
         """Fit by EM over counts by pair, rank and last click."""
         table = SessionTable.of(sessions, weight)
-        n_ranks = table.n_ranks
-        context = table.places * n_ranks + last_click_ranks(table)
+        n_ranks = min(table.n_ranks, MAX_RANKS)
+        rank, last_click = np.minimum([table.places, last_click_ranks(table)], n_ranks - 1)
+        context = rank * n_ranks + last_click
         cells = CellTable.of(table, context, n_ranks * n_ranks)
         attraction, examination, summary = _fit_cells(
             table, cells, n_ranks * n_ranks, chosen_settings(settings)
         )
         return cls(
-            attraction=table.pair_values(attraction),
-            by_last_click=examination.reshape(n_ranks, n_ranks), summary=summary,
+            attraction=attraction, by_last_click=examination.reshape(n_ranks, n_ranks),
+            summary=summary,
         )  # fmt: skip
 
 
@@ -244,8 +264,32 @@ def last_click_ranks(table: SessionTable) -> Ints:
 
 def _fit_cells(
     table: SessionTable, cells: CellTable, n_contexts: int, settings: FitSettings
-) -> tuple[Floats, Floats, FitSummary]:
-    """Maximise the likelihood of counts: attraction by pair, examination by context."""
+) -> tuple[PairValues, Floats, FitSummary]:
+    """Maximise the likelihood of counts: attraction by pair, examination by context.
+
+    A prior of attraction would bias examination. So examination is estimated without a prior, and attraction
+    is smoothed afterwards.
+    """
+    n_pairs = len(table.pairs)
+    first = _fit_examination(table, cells, n_contexts, settings)
+    examination = first.parameters[n_pairs:]
+    mean = table.mean_attraction(float((cells.impressions * examination[cells.context]).sum()))
+    last = _fit_attraction(cells, first.parameters[:n_pairs], examination, mean, settings)
+    whole = replace(
+        last, converged=first.converged and last.converged, steps=first.steps + last.steps
+    )
+    prior = log_prior(last.parameters, mean, settings.smoothing)
+    top = float(examination[0])  # only products are observed: rank 1 gets 1
+    return (
+        table.pair_values(last.parameters * top, mean * top), examination / top,
+        summarise(table, whole, prior),
+    )  # fmt: skip
+
+
+def _fit_examination(
+    table: SessionTable, cells: CellTable, n_contexts: int, settings: FitSettings
+) -> EmMaximum:
+    """Maximise over attraction and examination, without a prior."""
     n_pairs, rate = len(table.pairs), max(table.click_rate, CLIP)
     by_pair = cells.by_pair(cells.impressions)
     by_context = cells.by_context(cells.impressions, n_contexts)
@@ -255,10 +299,8 @@ def _fit_cells(
         attracted, examined, value = kernels.click_cells_pass(
             cells.pair_offsets, cells.context, cells.impressions, cells.clicks, attraction, examination
         )  # fmt: skip
-        value += log_prior(attraction, rate, settings.smoothing)
         return np.concatenate([
-            smooth_ratio(attracted, by_pair, rate, settings.smoothing),
-            smooth_ratio(examined, by_context, 0.5, 0.0),
+            smooth_ratio(attracted, by_pair, rate, 0.0), smooth_ratio(examined, by_context, 0.5, 0.0)
         ]), value  # fmt: skip
 
     # Examination starts at the click rates of contexts, so that EM need not find its shape.
@@ -266,12 +308,28 @@ def _fit_cells(
     start = np.concatenate([
         np.full(n_pairs, min(0.5, np.sqrt(rate))), np.clip(0.9 * rates / rates.max(), CLIP, 1 - CLIP)
     ])  # fmt: skip
-    maximum = accelerated_em(
+    return accelerated_em(
         step, start, tolerance=settings.tolerance, max_steps=settings.max_steps, margin=CLIP
     )
-    attraction, examination = maximum.parameters[:n_pairs], maximum.parameters[n_pairs:]
-    summary = summarise(table, maximum, log_prior(attraction, rate, settings.smoothing))
-    return attraction, examination, summary
+
+
+def _fit_attraction(
+    cells: CellTable, start: Floats, examination: Floats, mean: float, settings: FitSettings
+) -> EmMaximum:
+    """Maximise over attraction with this examination and the prior of this mean."""
+    by_pair = cells.by_pair(cells.impressions)
+
+    def step(attraction: Floats) -> tuple[Floats, float]:
+        attracted, _, value = kernels.click_cells_pass(
+            cells.pair_offsets, cells.context, cells.impressions, cells.clicks, attraction.copy(),
+            examination.copy(),
+        )  # fmt: skip
+        value += log_prior(attraction, mean, settings.smoothing)
+        return smooth_ratio(attracted, by_pair, mean, settings.smoothing), value
+
+    return accelerated_em(
+        step, start, tolerance=settings.tolerance, max_steps=settings.max_steps, margin=CLIP
+    )
 
 
 def summarise(table: SessionTable, maximum: EmMaximum, prior: float) -> FitSummary:

@@ -67,9 +67,14 @@ class SessionTable:
         """Return sums of values of rows by pair."""
         return sums_by_code(self.pair, values, len(self.pairs))
 
-    def pair_values(self, values: Floats) -> PairValues:
-        """Return values of all pairs, with the click rate as the default of others."""
-        return PairValues(self.pairs, values, self.click_rate)
+    def pair_values(self, values: Floats, mean: float) -> PairValues:
+        """Return values of all pairs, with the mean as the default of others."""
+        return PairValues(self.pairs, values, mean)
+
+    def mean_attraction(self, examinations: float) -> float:
+        """Return clicks per expected examination, the mean of the prior of attraction."""
+        clicks = float(self.row_weight[self.clicked].sum())
+        return min(max(clicks / max(examinations, 1e-300), CLIP), 1 - CLIP)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,7 @@ class InterventionTable:
         """
         length = np.asarray(sessions.groups.spread(sessions.groups.sizes))
         variant = np.asarray(sessions.groups.spread(sessions.variant.codes)) + 1
-        depth = sessions.depth + 1
+        depth = max(sessions.depth, int(base_positions.max(initial=0))) + 1
         keys = (variant * depth + length) * depth + base_positions
         units, number = np.unique(keys, return_inverse=True)
         return cls.of(sessions, number.reshape(-1), len(units))
@@ -73,13 +73,24 @@ class InterventionTable:
         return np.asarray(several & (self.clicks.sum(axis=1) > 0))
 
     def identification(self) -> Identification:
-        """Return which ranks can be compared."""
+        """Return which ranks can be compared.
+
+        A unit that has been at ranks j and k, and was clicked at k, bounds theta_k / theta_j from below. So
+        the likelihood has a maximum for the ranks that such bounds join to rank 1 in both directions
+        (Ford, American Mathematical Monthly 64, 1957); units without clicks join nothing.
+        """
         is_at_rank = (self.impressions > 0).astype(np.float64)
-        links = is_at_rank.T @ is_at_rank
+        links = np.einsum("uj,uk->jk", is_at_rank, is_at_rank)
         np.fill_diagonal(links, 0.0)
-        _, component = connected_components(links > 0, directed=False)
-        clicks = self.clicks[self.is_informative].sum(axis=0)
-        return Identification(links, (component == component[0]) & (clicks > 0), clicks)
+        used = self.is_informative
+        bounds = np.einsum(
+            "uj,uk->jk", is_at_rank[used], (self.clicks[used] > 0).astype(np.float64)
+        )
+        np.fill_diagonal(bounds, 0.0)
+        _, component = connected_components(bounds > 0, directed=True, connection="strong")
+        comparable = component == component[0]
+        part = InterventionTable(self.unit, self.impressions * comparable, self.clicks * comparable)
+        return Identification(links, comparable, part.clicks[part.is_informative].sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +102,7 @@ class Identification:
     links
         For each two ranks, the number of units that have been at both.
     comparable
-        Whether each rank can be compared with rank 1, through links and clicks.
+        Whether each rank can be compared with rank 1, through clicks on units that link them.
     clicks
         The clicks at each rank that carry the comparison.
     """
@@ -119,7 +130,7 @@ class Identification:
             ranks = rank_list(np.flatnonzero(~self.comparable) + 1)
             lines.append(
                 f"ranks {ranks} have no propensity: no clicked document has been there and also at a "
-                "rank that is compared with rank 1"
+                "rank that is compared with rank 1, or all clicks on such documents are at one of both"
             )
         few = np.flatnonzero(self.comparable & (self.clicks < MIN_CLICKS)) + 1
         if len(few):
@@ -138,7 +149,8 @@ _WITHOUT_RANK_1 = (
     "serve with --swap 0.05 for a week"
 )
 _WITHOUT_CLICKS = (
-    "documents have been at several ranks, but without clicks at two of them; collect more sessions"
+    "documents have been at rank 1 and at other ranks, but without clicks at both to compare; collect "
+    "more sessions"
 )
 
 

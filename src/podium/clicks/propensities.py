@@ -8,7 +8,7 @@ rankers or versions put at different ranks (AllPairs: Agarwal et al., WSDM 2019)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from scipy.special import ndtri
 from podium.clicks.click_sessions import ClickSessions
 from podium.clicks.document_pairs import PairValues
 from podium.clicks.examination_models import PositionBasedModel
-from podium.clicks.interventions import Identification, InterventionTable
+from podium.clicks.interventions import Identification, InterventionTable, rank_list
 from podium.clicks.regression_em import regression_em
 from podium.data import RankingData
 from podium.errors import DataError, DivergedError, UnknownNameError, UsageError
+from podium.optim import one_blas_thread
 from podium.typing import Floats, Ints
 
 METHODS = {
@@ -50,6 +51,10 @@ class PropensityEstimate:
         What the log can identify.
     n_sessions
         The number of sessions.
+    covariance
+        The covariance of the logarithms of the values, 0 for ranks without a value; None without intervals.
+    other
+        The method harvest for the same sessions, if the method is swaps and harvest can be used.
     """
 
     values: Floats
@@ -59,6 +64,8 @@ class PropensityEstimate:
     method: str
     identification: Identification
     n_sessions: int
+    covariance: Floats | None = None
+    other: PropensityEstimate | None = None
 
     @property
     def messages(self) -> list[str]:
@@ -68,14 +75,34 @@ class PropensityEstimate:
                 "regression-em assumes that the features explain relevance; it cannot be checked "
                 "without swaps, and it has no intervals"
             ]
-        return self.identification.messages
+        return [*self.identification.messages, *self._differences()]
+
+    def _differences(self) -> list[str]:
+        """Say where two methods differ by more than chance explains."""
+        if self.other is None:
+            return []
+        n_intervals = max(1, int(np.isfinite(self.values[1:]).sum()))
+        margin = ndtri(1 - (1 - self.level) / (2 * n_intervals)) / ndtri((1 + self.level) / 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            widths = [np.log(e.high / e.low) / 2 for e in (self, self.other)]
+            gap = np.abs(np.log(self.values / self.other.values))
+            ranks = np.flatnonzero(gap > margin * np.hypot(*widths)) + 1
+        if not len(ranks):
+            return []
+        return [
+            f"swaps and harvest differ at ranks {rank_list(ranks)} by more than their errors: the "
+            "probability of a swap may depend on the query, or examination on more than the rank; "
+            "compare both methods"
+        ]
 
     def filled(self) -> Floats:
-        """Return the values; a rank without one gets that of the nearest rank above that has one."""
-        last = np.maximum.accumulate(
-            np.where(np.isnan(self.values), 0, np.arange(len(self.values)))
-        )
-        return np.asarray(self.values[last])
+        """Return the values; a rank without one gets that of the next better rank that has one."""
+        return np.asarray(self.values[self.filled_from()])
+
+    def filled_from(self) -> Ints:
+        """Return the rank (from 0) whose value each rank gets in ``filled``."""
+        missing = np.isnan(self.values)
+        return np.maximum.accumulate(np.where(missing, 0, np.arange(len(self.values))))
 
     def model(self) -> PositionBasedModel:
         """Return a position-based model with these propensities; its attraction is 1 for all documents."""
@@ -106,13 +133,14 @@ def estimate_propensities(
         sum_u sum_k c_uk log (n_uk theta_k / sum_j n_uj theta_j)
 
     This is consistent with any number of impressions per document (a conditional Poisson likelihood;
-    Wooldridge, Journal of Econometrics 90, 1999). For two ranks it is the comparison of AllPairs. Intervals
-    are those of log theta, from the scores of sessions, with residuals corrected for their leverage.
+    Wooldridge, Journal of Econometrics 90, 1999). It compares the clicks that AllPairs compares, with other
+    weights. Intervals are those of log theta, from the scores of sessions, with residuals corrected for their
+    leverage.
 
     Parameters
     ----------
     method
-        One of ``METHODS``; "auto": swaps if the log has them, else harvest.
+        One of ``METHODS``; "auto": swaps if the log has any, else harvest.
     data
         Features, for regression-em.
 
@@ -130,7 +158,8 @@ def estimate_propensities(
         raise UsageError(f"expected a level between 0 and 1, got {level}")
     base = sessions.base_positions
     if method == "auto":
-        method = "swaps" if base is not None else "harvest"
+        moved = base is not None and ((base > 0) & (base != sessions.positions)).any()
+        method = "swaps" if moved else "harvest"
     if method not in METHODS:
         raise UnknownNameError("method", str(method), METHODS)
     if method == "regression-em":
@@ -141,13 +170,27 @@ def estimate_propensities(
                 "expected positions before the logger's swaps, got a log without them; log them "
                 "(base_position), or use method harvest"
             )
-        table = InterventionTable.of_slots(sessions, base)
-    else:
-        table = InterventionTable.of_documents(sessions)
-    identification = table.identification()
-    if not identification.comparable[1:].any():
-        raise DataError(identification.messages[0])
-    return _from_interventions(sessions, table, identification, method, level)
+        return _by_swaps(sessions, level)
+    return _from_interventions(sessions, InterventionTable.of_documents(sessions), method, level)
+
+
+def _by_swaps(sessions: ClickSessions, level: float) -> PropensityEstimate:
+    """Use the sessions that have the positions before the swaps, and harvest as a check."""
+    if not sessions.has_base.all():
+        sessions = sessions.take(np.flatnonzero(sessions.has_base))
+    base = sessions.base_positions
+    if base is None or len(sessions) == 0:
+        raise DataError("expected positions before the logger's swaps in some session, got none")
+    table = InterventionTable.of_slots(sessions, base)
+    estimate = _from_interventions(sessions, table, "swaps", level)
+    documents = InterventionTable.of_documents(sessions)
+    if not documents.identification().comparable[1:].any():
+        return estimate
+    try:
+        other = _from_interventions(sessions, documents, "harvest", level)
+    except DivergedError:
+        return estimate
+    return replace(estimate, other=other)
 
 
 def _by_features(
@@ -166,9 +209,20 @@ def _by_features(
 
 
 def _from_interventions(
+    sessions: ClickSessions, table: InterventionTable, method: str, level: float
+) -> PropensityEstimate:
+    identification = table.identification()
+    if not identification.comparable[1:].any():
+        raise DataError(identification.messages[0])
+    with one_blas_thread():
+        return _compared(sessions, table, identification, method, level)
+
+
+def _compared(
     sessions: ClickSessions, table: InterventionTable, identification: Identification, method: str,
     level: float,
 ) -> PropensityEstimate:  # fmt: skip
+    """Return the propensities of the ranks that can be compared."""
     ranks = np.flatnonzero(identification.comparable)
     impressions, clicks = table.impressions[:, ranks], table.clicks[:, ranks]
     log_values = _maximise(impressions, clicks)
@@ -176,8 +230,10 @@ def _from_interventions(
     margin = ndtri((1 + level) / 2) * np.sqrt(np.concatenate([[0.0], np.diag(covariance)]))
     columns = np.full((3, table.impressions.shape[1]), np.nan)
     columns[:, ranks] = np.exp([log_values, log_values - margin, log_values + margin])
+    of_ranks = np.zeros((len(identification.comparable),) * 2)
+    of_ranks[np.ix_(ranks[1:], ranks[1:])] = covariance
     return PropensityEstimate(
-        columns[0], columns[1], columns[2], level, method, identification, len(sessions)
+        columns[0], columns[1], columns[2], level, method, identification, len(sessions), of_ranks
     )
 
 
@@ -199,7 +255,10 @@ def _maximise(impressions: Floats, clicks: Floats) -> Floats:
         _, share = _shares(impressions, theta)
         gradient = (clicks - totals[:, None] * share).sum(axis=0)[1:]
         curvature = _information(totals, share)
-        step = np.linalg.solve(curvature, gradient)
+        try:
+            step = np.linalg.solve(curvature, gradient)
+        except np.linalg.LinAlgError:
+            break
         theta[1:] += step / max(1.0, float(np.abs(step).max()))
         if np.abs(step).max() < 1e-10:
             return theta
@@ -211,7 +270,7 @@ def _maximise(impressions: Floats, clicks: Floats) -> Floats:
 def _information(totals: Floats, share: Floats) -> Floats:
     """Return sum_u C_u (diag p_u - p_u p_u') without the first rank."""
     full = np.diag((totals[:, None] * share).sum(axis=0))
-    full -= np.einsum("u,uj,uk->jk", totals, share, share, optimize=True)
+    full -= np.einsum("uj,uk->jk", totals[:, None] * share, share)
     return np.asarray(full[1:, 1:])
 
 

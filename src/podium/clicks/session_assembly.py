@@ -82,10 +82,8 @@ def assemble_sessions(rows: EventRows, checks: SessionChecks) -> ClickSessions:
 def _merge(rows: EventRows, n_lists: int) -> _ListRows:
     """Join the rows of each document of a list."""
     list_number, doc, kind = (rows.column(c) for c in ("list_number", "doc", "kind"))
-    position, time = rows.column("position").copy(), rows.column("time")
-    shows_zero = np.zeros(n_lists, dtype=bool)
-    shows_zero[list_number[(kind != HIT) & (position == 0)]] = True
-    position[(kind != HIT) & shows_zero[list_number]] += 1
+    position, base = (_from_one(rows, rows.column(c), n_lists) for c in ("position", "base"))
+    time = rows.column("time")
     keys, row = np.unique(list_number * max(1, len(rows.docs)) + doc, return_inverse=True)
     row, n = row.reshape(-1), len(keys)
     lists, docs = np.divmod(keys, max(1, len(rows.docs)))
@@ -109,8 +107,27 @@ def _merge(rows: EventRows, n_lists: int) -> _ListRows:
     return _ListRows(
         lists, docs, place, has_impression & (last_impression > first[IMPRESSION]), is_in_list, is_clicked,
         _least(row, time, kind == CLICK, n), earliest,
-        _least(row, rows.column("base"), kind == IMPRESSION, n),
+        _least(row, base, kind == IMPRESSION, n),
     )  # fmt: skip
+
+
+def _from_one(rows: EventRows, positions: Floats, n_lists: int) -> Floats:
+    """Return the positions, counted from 1.
+
+    The impressions of a file and variant count from 0 if as many of its lists begin at 0 as at 1: a list may
+    have lost its first impression, and a record may be wrong.
+    """
+    variants = StringCodes.of([rows.facts.variant.get(i) for i in range(n_lists)]).codes + 1
+    list_number, kind = rows.column("list_number"), rows.column("kind")
+    part = rows.column("source") * (n_lists + 1) + variants[list_number]
+    _, part = np.unique(part, return_inverse=True)
+    part = part.reshape(-1)
+    lists, row = np.unique(part * max(1, n_lists) + list_number, return_inverse=True)
+    first = _least(row.reshape(-1), positions, kind == IMPRESSION, len(lists))
+    n_parts, part_of_list = int(part.max(initial=-1)) + 1, lists // max(1, n_lists)
+    at_zero, at_one = (np.bincount(part_of_list[first == p], minlength=n_parts) for p in (0, 1))
+    from_zero = (at_zero > 0) & (at_zero >= at_one)
+    return np.where((kind == IMPRESSION) & from_zero[part], positions + 1, positions)
 
 
 def _least(row: Ints, values: Floats, used: Bools, n: int) -> Floats:
@@ -160,6 +177,8 @@ def _reasons(
         "unshown_clicks": any_row(~inside & merged.is_clicked),
         "clock_errors": any_row(early),
         "missing_query": np.array([i not in rows.facts.text for i in range(n_lists)], dtype=bool),
+        "malformed_clicks": np.isin(np.arange(n_lists), [*rows.facts.malformed]),
+        "wrong_base_positions": any_row(_is_wrong_base(merged, checks.max_position)),
         "busy_users": _is_busy(rows, list_time, checks.max_user_sessions, n_lists),
         "clicks_on_everything": (n_docs >= MIN_CLICKED_LIST) & (n_clicked == n_docs),
     }
@@ -168,6 +187,19 @@ def _reasons(
     for name, is_wrong in wrong.items():
         reasons[(reasons < 0) & is_wrong] = names.index(name)
     return reasons
+
+
+def _is_wrong_base(merged: _ListRows, max_position: int) -> Bools:
+    """Return whether the base position of a document is no whole number from 1 on, or not its own."""
+    base, has_base = merged.base, merged.is_in_list & ~np.isnan(merged.base)
+    is_wrong = has_base & ~((base >= 1) & (base <= max_position) & (base == np.floor(base)))
+    order = np.lexsort((base, merged.list_number))
+    order = order[has_base[order]]
+    one, other = order[1:], order[:-1]
+    is_wrong[one] |= (merged.list_number[one] == merged.list_number[other]) & (
+        base[one] == base[other]
+    )
+    return np.asarray(is_wrong)
 
 
 def _is_busy(rows: EventRows, list_time: Floats, most: int, n_lists: int) -> Bools:
@@ -201,14 +233,12 @@ def _make_sessions(
     number[clicks] = runs.places + 1
     facts, numbers = rows.facts, order.tolist()
     names = StringCodes.of([*map(str, rows.docs)])
-    base = merged.base[used]
-    has_base = len(base) > 0 and not np.isnan(base).any()
     return ClickSessions(
         groups, StringCodes.of([facts.text[i] for i in numbers]),
         _used_names(StringCodes(names.table, names.codes[merged.doc[used]])), number, list_time[order],
         StringCodes.of([facts.variant.get(i) for i in numbers]),
         StringCodes.of([facts.user_class.get(i) for i in numbers]),
-        _bases(groups, base) if has_base else None,
+        _bases(groups, merged.base[used]),
     )  # fmt: skip
 
 
@@ -218,20 +248,23 @@ def _used_names(column: StringCodes) -> StringCodes:
     return StringCodes(tuple(column.table[i] for i in used.tolist()), codes.reshape(-1))
 
 
-def _bases(groups: Groups, base: Floats) -> Ints:
-    """Return positions before the randomisation, from 1."""
-    starts_at_zero = groups.reduce(np.minimum, base) == 0
-    return np.asarray(base + groups.spread(starts_at_zero), dtype=np.int64)
+def _bases(groups: Groups, base: Floats) -> Ints | None:
+    """Return positions before the randomisation, 0 in sessions that lack one; None if all do."""
+    is_whole = np.asarray(groups.spread(groups.reduce(np.logical_and, ~np.isnan(base))), dtype=bool)
+    return np.where(is_whole, base, 0).astype(np.int64) if is_whole.any() else None
 
 
 def _first_of_equals(sessions: ClickSessions, users: list[Any]) -> Bools:
-    """Return whether no earlier session has the same user, query, time, documents and clicks."""
+    """Return whether no earlier session has the same user, query, time, documents and clicks.
+
+    Two unknown users are two users.
+    """
     offsets, first = sessions.groups.offsets.tolist(), np.ones(len(sessions), dtype=bool)
     same_time = np.zeros(len(sessions), dtype=bool)  # sessions are sorted by time
     same_time[1:] = sessions.time[1:] == sessions.time[:-1]
     candidates = np.flatnonzero(same_time | np.append(same_time[1:], False))
     earlier: set[tuple[Any, ...]] = set()
-    for i in candidates.tolist():
+    for i in (i for i in candidates.tolist() if users[i] is not None):
         rows = slice(offsets[i], offsets[i + 1])
         key = (
             users[i], int(sessions.query.codes[i]), float(sessions.time[i]),
@@ -245,10 +278,12 @@ def _first_of_equals(sessions: ClickSessions, users: list[Any]) -> Bools:
 def _counts(rows: EventRows, sessions: ClickSessions, by_reason: dict[str, int]) -> SessionCounts:
     shares = np.bincount(sessions.query.codes, minlength=1) / max(1, len(sessions))
     largest = int(np.argmax(shares))
+    has_base = sessions.has_base
     return SessionCounts(
         records=rows.counts["records"], sessions=len(sessions), malformed=rows.counts["malformed"],
         duplicates=_count_duplicates(rows), largest_query_share=float(shares[largest]),
-        largest_query=sessions.query.table[largest] if len(sessions) else "", **by_reason,
+        largest_query=sessions.query.table[largest] if len(sessions) else "",
+        without_base_positions=int((~has_base).sum()) if has_base.any() else 0, **by_reason,
     )  # fmt: skip
 
 

@@ -12,9 +12,11 @@ REASONS = {
     "unshown_clicks": "a click on a document that the list did not show",
     "clock_errors": "a click has an earlier time than its query: clocks differ",
     "missing_query": "the list has no query text and no query id",
+    "malformed_clicks": "it cannot be read whether a document was clicked",
+    "wrong_base_positions": "positions before the randomisation that are not different numbers from 1 on",
     "busy_users": "the user has more sessions than a person: a bot, or a shared id",
     "clicks_on_everything": "every document was clicked: a bot, or a test",
-    "duplicate_sessions": "the same list, time, clicks and user as an earlier session",
+    "duplicate_sessions": "the same user, query, time, documents and clicks as an earlier session",
 }
 """Why a session is set aside -> what that means."""
 
@@ -40,6 +42,8 @@ class SessionCounts:
         Records that could not be read, or lack a session, a document or an action.
     duplicates
         Records that came before.
+    without_base_positions
+        Kept sessions that lack the position of a document before the randomisation, if others have all.
     largest_query_share
         The share of the kept sessions that belongs to the most frequent query.
     """
@@ -55,9 +59,12 @@ class SessionCounts:
     unshown_clicks: int = 0
     clock_errors: int = 0
     missing_query: int = 0
+    malformed_clicks: int = 0
+    wrong_base_positions: int = 0
     busy_users: int = 0
     clicks_on_everything: int = 0
     duplicate_sessions: int = 0
+    without_base_positions: int = 0
     largest_query_share: float = 0.0
     largest_query: str = ""
 
@@ -92,6 +99,11 @@ class SessionCounts:
             lines.append(f"records left out that cannot be read: {self.malformed:,}")
         if self.duplicates:
             lines.append(f"records left out that came before: {self.duplicates:,}")
+        if self.without_base_positions:
+            lines.append(
+                f"sessions without the position of a document before the randomisation, which are of no "
+                f"use to the method swaps: {self.without_base_positions:,}"
+            )
         if share > SET_ASIDE_SHARE:
             lines.append(
                 f"{share:.0%} of the sessions were set aside: the others may not be typical of the users"
@@ -109,8 +121,8 @@ class SessionCounts:
 
     @classmethod
     def from_dict(cls, values: dict[str, object]) -> SessionCounts:
-        """Return counts from JSON; raises ValueError for a value of another type."""
+        """Return counts from JSON, 0 for missing ones; raises ValueError for other names or types."""
         kinds = {f.name: type(f.default) for f in fields(cls)}
-        if set(values) != set(kinds) or any(type(v) is not kinds[k] for k, v in values.items()):
+        if any(type(v) is not kinds.get(k) for k, v in values.items()):
             raise ValueError("counts of other names or types")
         return cls(**values)  # type: ignore[arg-type]

@@ -34,7 +34,8 @@ def read_sessions(
     A file that ends in .csv, .tsv or .parquet has one row per impression; a file of ``save_sessions`` is read
     as it is; all other files are UBI logs (NDJSON, plain or in bulk form). Text may be compressed. In UBI
     logs, one query_id is one session. Its documents are those with an impression, and the hits of its query
-    record down to the last document that was shown or clicked. Positions count from 0 or from 1.
+    record down to the last document that was shown or clicked. Positions count from 0 or from 1, which is
+    decided by file and variant: from 0 if as many lists begin at 0 as at 1.
 
     Parameters
     ----------
@@ -58,6 +59,7 @@ def read_sessions(
     for name in names:
         if _is_saved(name):
             raise UsageError(f"{name}: expected a saved file of sessions alone, or only logs")
+        rows.next_source()
         if is_csv(name) or Path(stem(name)).suffix == ".parquet":
             read_table_rows(name, rows, columns or {}, progress)
         else:

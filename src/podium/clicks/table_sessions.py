@@ -142,8 +142,9 @@ def _add_batch(rows: EventRows, columns: dict[str, Column]) -> None:
         base=[number_of(p) for p in columns.get("base_position", [None] * n)],
     )  # fmt: skip
     order = [_click_number(c) for c in columns["clicked"]]
-    if any(value != value for value in order):
-        rows.counts["malformed"] += sum(value != value for value in order)
+    malformed = [i for i, value in enumerate(order) if value != value]
+    rows.counts["malformed"] += len(malformed)
+    rows.facts.malformed.update(numbers[i] for i in malformed)
     clicks = [i for i, value in enumerate(order) if value > 0]
     click_times = [_seconds(t) for t in columns.get("click_time", [None] * n)]
     rows.add(
@@ -174,11 +175,12 @@ def _seconds(value: object) -> float:
 
 
 def _click_number(value: object) -> float:
-    """Return 0 without a click, else the number of the click or 1; NaN if it is neither."""
+    """Return 0 without a click, else the number of the click or 1; NaN if it is none of these."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
         word = value.strip().lower()
         if word in _TRUE or word in _FALSE:
             return float(word in _TRUE)
-    return 0.0 if value is None else number_of(value)
+    number = 0.0 if value is None else number_of(value)
+    return number if number >= 0 and number % 1 == 0 else nan

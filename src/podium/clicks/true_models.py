@@ -22,7 +22,7 @@ from podium.clicks.examination_models import (
     UserBrowsingModel,
 )
 from podium.data import RankingData
-from podium.errors import UnknownNameError, UsageError
+from podium.errors import DataError, UnknownNameError, UsageError
 from podium.feedback.list_sums import StringCodes
 from podium.typing import Floats
 
@@ -47,8 +47,24 @@ def relevance(data: RankingData, noise: float) -> Floats:
     return np.asarray(noise + (1 - noise) * (gain / highest if highest > 0 else gain))
 
 
+def require_different_documents(data: RankingData, purpose: str) -> None:
+    """Raise DataError if a document occurs twice in a query."""
+    docs = StringCodes.of([str(d) for d in data.require_docids(purpose)])
+    keys = data.groups.codes * max(1, len(docs.table)) + docs.codes
+    order = np.argsort(keys, kind="stable")
+    repeats = order[1:][keys[order[1:]] == keys[order[:-1]]]
+    if len(repeats):
+        row = int(repeats[0])
+        raise DataError(
+            f"document {docs.table[docs.codes[row]]!r} occurs twice in query "
+            f"{str(data.qids[data.groups.codes[row]])!r}; expected different documents in a query, as "
+            f"{purpose} needs one row per document"
+        )
+
+
 def data_values(data: RankingData, values: Floats, default: float) -> PairValues:
     """Return one value per row of ranking data as values of pairs."""
+    require_different_documents(data, "simulated clicks")
     docs = StringCodes.of([str(d) for d in data.require_docids("simulated clicks")])
     pairs, number = DocumentPairs.of(StringCodes.of(query_names(data)), docs, data.groups)
     by_pair = np.empty(len(pairs))

@@ -34,7 +34,7 @@ def accelerated_em(
 
     Two steps x0 -> x1 -> x2 give r = x1 - x0 and v = (x2 - x1) - r. The next point is
     x0 + 2 a r + a^2 v with a = |r| / |v|, kept in [margin, 1 - margin]; if the objective is lower there
-    than at x2, the next point is x2. It has converged if a round of steps gains less than
+    than at x1, the next round begins at x1. It has converged if a round of steps gains less than
     ``tolerance * |objective|``.
 
     Examples

@@ -162,9 +162,8 @@ def _print_estimates(
         for name, e in estimates.items()
     ]  # fmt: skip
     [first, *_] = estimates.values()
-    title = (
-        f"{metric} per session by {estimator}, {first.n_sessions:,} sessions, {level:.0%} intervals"
-    )
+    what = "mean weight of a relevant document" if estimator == "snips" else f"{metric} per session"
+    title = f"{what} by {estimator}, {first.n_sessions:,} sessions, {level:.0%} intervals"
     print_table(title, ["ranking", metric, "low", "high", "effective queries", "covered"], rows)
     print_notes(
         list(dict.fromkeys(m for e in estimates.values() for m in e.messages)), kind="warning"
