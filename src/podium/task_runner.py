@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from podium.errors import ClusterError
+
 DelayedCall = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 """A function, its arguments and its keyword arguments: what joblib's `delayed` makes."""
 
@@ -22,6 +24,10 @@ class Machine:
 
     host: str
     ports: tuple[int, ...]
+
+
+class LostMachineError(ClusterError):
+    """Calls that run together cannot reach each other; they may begin anew on other ports."""
 
 
 class TaskRunner(Protocol):
@@ -68,9 +74,10 @@ class TaskRunner(Protocol):
         Parameters
         ----------
         make_calls
-            Makes one call per machine. If a worker is lost, all calls are made again and begin anew.
+            Makes at most one call per machine. If a worker is lost, or a call raises `LostMachineError`,
+            all calls are made again, with other ports, and begin anew.
         n_most
-            The most workers to take.
+            The most workers to take; at most one per process.
         """
 
 

@@ -9,6 +9,7 @@ from distributed import LocalCluster
 from joblib import delayed
 
 import podium
+from podium.cluster import dask_runner
 from podium.data import make_synthetic, partition
 from podium.errors import ClusterError
 from tools.forks import FORKS
@@ -148,3 +149,62 @@ def test_a_lost_scheduler_is_one_error_and_the_run_resumes(tmp_path):
     )
     assert states.count("kept") == 2
     assert report.standings == podium.compare(data, **settings).standings
+
+
+def fail_first(number, seconds):
+    """Fail on the first machine, and wait on the second."""
+    if number == 0:
+        raise ValueError("the first machine failed")
+    time.sleep(seconds)
+
+
+def run_together(runner, seconds):
+    """Run `fail_first` on two workers."""
+    runner.run_together(
+        lambda machines: [delayed(fail_first)(i, seconds) for i in range(len(machines))], 2
+    )
+
+
+def test_only_workers_whose_calls_wait_are_restarted(
+    damaged_cluster, worker_processes, monkeypatch
+):
+    monkeypatch.setattr(dask_runner, "POLL_SECONDS", 0.3)
+    first = set(worker_processes())
+
+    def refuse(*_, **__):
+        raise ValueError("restarting workers requires nannies")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(damaged_cluster.client, "restart_workers", refuse)
+        with pytest.raises(ValueError, match="the first machine failed"):
+            run_together(damaged_cluster, seconds=2)
+    with pytest.raises(ValueError, match="the first machine failed"):
+        run_together(damaged_cluster, seconds=60)
+    assert len(first & set(worker_processes())) == 1
+    assert list(damaged_cluster.run([delayed(abs)(-3)])) == [3]
+
+
+def test_calls_run_together_on_one_worker_per_process():
+    with (
+        LocalCluster(
+            n_workers=2, processes=False, threads_per_worker=1, dashboard_address=None
+        ) as in_process,
+        podium.use(in_process) as runner,
+    ):
+        assert runner.n_workers() == 2
+        results = runner.run_together(lambda machines: [delayed(len)(machines)], 2)
+    assert results == [1]
+
+
+def test_few_results_wait_for_a_slow_call(damaged_cluster):
+    started = []
+
+    def calls():
+        for number in range(30):
+            started.append(number)
+            yield delayed(time.sleep)(1.0 if number == 0 else 0.0)
+
+    results = damaged_cluster.run(calls())
+    assert next(results) is None
+    assert len(started) <= 2 * dask_runner.WAITING_PER_WORKER + 2
+    assert len(list(results)) == 29

@@ -96,7 +96,6 @@ def test_features_are_not_read_here(client, collection):
 def test_the_fingerprint_of_large_features_comes_from_hashes(client, collection, monkeypatch):
     data = collection.read()
     monkeypatch.setattr("podium.data.ranking_data.MAX_DIGESTED_BYTES", 0)
-    monkeypatch.setattr("podium.rankers.remote_rows.MAX_DIGESTED_BYTES", 0)
     with podium.use(client):
         assert RemoteRows(collection, current_runner()).fingerprint == data.fingerprint
 

@@ -1,7 +1,9 @@
 """LambdaMART over parts: LightGBM's own distributed learner, podium's metric, whole queries."""
 
 import os
+import re
 import signal
+import socket
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -10,12 +12,21 @@ import pytest
 from sklearn.base import clone
 
 import podium
+from podium.cluster.worker_calls import free_ports
 from podium.data import RankingData, make_synthetic, partition
 from podium.data.collections.manifest import file_fingerprint
 from podium.data.concatenation import concatenate
-from podium.errors import DataError
+from podium.data.row_selection import select_queries
+from podium.errors import ClusterError, DataError, GainOverflowError, UsageError
 from podium.losses import ListNetLoss
 from podium.losses.loss import WeightedLoss
+from podium.metrics.naming import resolve
+from podium.rankers import lambdamart_on_workers
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.lambdamart_on_workers import boost_on_workers
+from podium.rankers.remote_rows import RemoteRows
+from podium.rankers.tree_model import lightgbm
+from podium.task_runner import LostMachineError, Machine
 
 
 def write_parts(folder, n_queries, seed, rows=400):
@@ -163,3 +174,97 @@ def test_it_survives_a_killed_worker(damaged_cluster, collection, held_out, tmp_
     assert len(expected.history_) == 25
     assert survived.history_.valid == expected.history_.valid
     assert survived.predict(held_out).tolist() == expected.predict(held_out).tolist()
+
+
+def uneven_parts(folder):
+    """Two parts: 40 queries of 30 documents, and one query of 4."""
+    rng = np.random.default_rng(0)
+    sizes = [30] * 40 + [4]
+    data = RankingData.from_arrays(
+        rng.normal(size=(1204, 5)), rng.integers(0, 3, 1204), qid=np.repeat(np.arange(41), sizes)
+    )
+    data.to_parquet(folder / "data.parquet")
+    return partition([folder / "data.parquet"], folder / "parts", rows=1200)
+
+
+def test_a_part_may_have_no_training_query(client, tmp_path):
+    collection = uneven_parts(tmp_path)
+    with podium.use(client):
+        for seed in range(8):  # some of them hold out the only query of the second part
+            ranker = podium.LambdaMART(trees=1, min_leaf=5, seed=seed).fit(collection)
+            assert len(ranker.history_) == 1
+
+
+class RecordingRunner:
+    """Records what is run together on three machines, of which it needs fewer."""
+
+    def run_together(self, make_calls, n_most):
+        self.n_most = n_most
+        self.calls = make_calls([Machine("127.0.0.1", (1, 2))] * 3)
+        raise InterruptedError
+
+
+def test_validation_queries_that_are_sent_all_arrive(tmp_path, held_out):
+    rows = RemoteRows(uneven_parts(tmp_path), runner := RecordingRunner())
+    valid = held_out.read()
+    train = select_queries(rows, np.arange(40))  # without the query of the second part
+    monitor = FitMonitor("lambdamart", resolve("NDCG@10"), valid)
+    with pytest.raises(InterruptedError):
+        boost_on_workers(podium.LambdaMART(), train, monitor)
+    assert runner.n_most == len(runner.calls) == 1
+    _, share, sent, machines, number = runner.calls[0][1]
+    assert (len(machines), number, sum(len(group.parts) for group in share)) == (1, 0, 2)
+    assert sent.qids.tolist() == valid.qids.tolist()
+
+
+def small_parts(folder):
+    make_synthetic(n_queries=40, n_features=3, seed=0).to_parquet(folder / "data.parquet")
+    return partition([folder / "data.parquet"], folder / "parts", rows=300)
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        ("Binding port 4001 failed", LostMachineError),
+        ("Socket recv error, Connection reset by peer (code: 104)", LostMachineError),
+        ("Cannot find local machine in the list", LostMachineError),
+        ("Label 40 is not less than the number of label mappings", UsageError),
+    ],
+)
+def test_errors_of_lightgbm_are_those_of_podium(message, error):
+    with pytest.raises(error, match=re.escape(message)), lambdamart_on_workers._clear_errors("x"):
+        raise lightgbm().basic.LightGBMError(message)
+
+
+def test_labels_without_a_gain_are_an_error_before_workers_start(tmp_path):
+    data = make_synthetic(n_queries=10, n_features=3, seed=0)
+    replace(data, y=data.y * 1000).to_parquet(tmp_path / "data.parquet")
+    collection = partition([tmp_path / "data.parquet"], tmp_path / "parts", rows=100)
+    monitor = FitMonitor("lambdamart", resolve("NDCG@10"))
+    rows = RemoteRows(collection, RecordingRunner())
+    with pytest.raises(GainOverflowError, match="as in loss='ranknet'"):
+        boost_on_workers(podium.LambdaMART(loss="lambdarank"), rows, monitor)
+
+
+def test_a_port_that_is_taken_begins_anew(client, tmp_path, monkeypatch):
+    collection = small_parts(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taken, attempts = listener.getsockname()[1], []
+
+        def free_some(n, taken=taken):
+            return [taken, *free_ports(n - 1)]
+
+        def choose(run, *arguments, **options):
+            if run is free_ports:
+                attempts.append(run)
+                run = free_some if len(attempts) == 1 or always else run
+            return real(run, *arguments, **options)
+
+        with podium.use(client) as runner:
+            real, always = runner.client.run, False
+            monkeypatch.setattr(runner.client, "run", choose)
+            podium.LambdaMART(trees=2, min_leaf=5).fit(collection)
+            assert len(attempts) == 2
+            always = True
+            with pytest.raises(ClusterError, match="in each of 3 attempts; open the ports"):
+                podium.LambdaMART(trees=2, min_leaf=5).fit(collection)

@@ -19,7 +19,9 @@ from podium.cluster.worker_calls import (
     SharedPlace,
     add_in_order,
     free_ports,
+    is_calling,
     pack,
+    process_name,
     rebuild,
     run_call,
     run_quiet_call,
@@ -28,10 +30,12 @@ from podium.cluster.worker_calls import (
 from podium.cluster.worker_checks import SoftwareVersions
 from podium.data import RankingData
 from podium.errors import ClusterError
-from podium.task_runner import DelayedCall, Machine
+from podium.task_runner import DelayedCall, LostMachineError, Machine
 
 SHARED_BYTES = 1 << 16
 """Features of at least so many bytes are sent once, not with every call (64 KiB)."""
+WAITING_PER_WORKER = 4
+"""The most results per worker that wait for those before them, so that they do not fill the memory."""
 FAN_IN = 8
 """The most results that are added up at a time: sums form a tree whose shape the number of calls decides."""
 PORTS = 2
@@ -93,7 +97,7 @@ class DaskRunner:
         results: dict[int, Any] = {}
         n_yielded = 0
         try:
-            while self._start(numbered, running):
+            while self._start(numbered, running, len(results)):
                 for future in self._wait_for_some(running):
                     number = running.pop(future)
                     results[number] = self._result(future, number, on_killed)
@@ -106,10 +110,13 @@ class DaskRunner:
             if running:
                 self._cancel(running)
 
-    def _start(self, numbered: Iterator[tuple[int, DelayedCall]], running: dict[Any, int]) -> bool:
-        """Start calls while a worker is free; return whether any call is running."""
+    def _start(
+        self, numbered: Iterator[tuple[int, DelayedCall]], running: dict[Any, int], n_waiting: int
+    ) -> bool:
+        """Start calls while a worker is free and few results wait; return whether any call is running."""
         n_workers = self.n_workers()
-        while len(running) < n_workers:
+        n_most = min(n_workers, max(1, WAITING_PER_WORKER * n_workers - n_waiting))
+        while len(running) < n_most:
             following = next(numbered, None)
             if following is None:
                 break
@@ -171,52 +178,75 @@ class DaskRunner:
         """Return the results of one call per worker, as `TaskRunner.run_together` says."""
         for attempt in range(1, ATTEMPTS + 1):
             self._wait_for_workers()
-            addresses = self._workers()[:n_most]
+            addresses = self._processes()[:n_most]
             with self._connection():
                 ports = self.client.run(free_ports, PORTS, workers=addresses)
             machines = [Machine(urlsplit(a).hostname or "", tuple(ports[a])) for a in addresses]
             calls = make_calls(machines)
-            futures = [
-                self._submit(run_quiet_call, call, workers=[address], allow_other_workers=False)
-                for call, address in zip(calls, addresses, strict=True)
-            ]
+            placed = {
+                self._submit(
+                    run_quiet_call, call, workers=[address], allow_other_workers=False
+                ): address
+                for call, address in zip(calls, addresses[: len(calls)], strict=True)
+            }
             try:
-                self._watch(futures, addresses)
-                return self._gather(futures)
-            except _LostWorkerError as error:
-                self._abandon(futures, addresses)
+                self._watch(placed)
+                return self._gather(list(placed))
+            except (_LostWorkerError, LostMachineError) as error:
+                self._abandon(placed)
                 if attempt == ATTEMPTS:
-                    raise ClusterError(
-                        f"{error} in each of {ATTEMPTS} attempts, perhaps out of memory; use fewer rows per "
-                        "worker, or more workers"
-                    ) from None
-            except KeyboardInterrupt:
-                self._abandon(futures, addresses)
+                    raise ClusterError(_last_attempt(error)) from None
+            except BaseException:  # of a call, or ctrl-C
+                with suppress(ClusterError):  # the first error counts
+                    self._abandon(placed)
                 raise
         raise AssertionError("the last attempt returns or raises")
 
-    def _watch(self, futures: Sequence[Any], addresses: Sequence[str]) -> None:
+    def _processes(self) -> list[str]:
+        """Return the address of one worker per process: LightGBM has one network per process."""
+        with self._connection():
+            names = self.client.run(process_name, workers=self._workers())
+        first = {
+            (urlsplit(address).hostname, names[address]): address
+            for address in sorted(names, reverse=True)
+        }
+        return sorted(first.values())
+
+    def _watch(self, placed: dict[Any, str]) -> None:
         """Wait until every call has ended; raise if one failed or its worker was lost."""
-        waiting = set(futures)
+        waiting = set(placed)
         while waiting:
             waiting -= self._wait(waiting)
-            if any(future.status == "error" for future in futures):
+            if any(future.status == "error" for future in placed):
                 time.sleep(POLL_SECONDS)  # if a worker is lost, the others may fail first
-            lost = set(addresses) - set(self._workers())
-            if lost and any(future.status != "finished" for future in futures):
+            lost = set(placed.values()) - set(self._workers())
+            if lost and any(future.status != "finished" for future in placed):
                 raise _LostWorkerError(f"the worker {min(lost)} was lost")
-            failed = next((future for future in futures if future.status == "error"), None)
-            if failed is not None:
-                self._abandon([future for future in futures if future is not failed], addresses)
-                raise failed.exception()
+            errors = [f.exception() for f in placed if f.status == "error"]
+            if errors:  # that of a setting is the cause of lost connections
+                raise min(errors, key=lambda error: isinstance(error, LostMachineError))
 
-    def _abandon(self, futures: Sequence[Any], addresses: Sequence[str]) -> None:
-        """End calls that wait for a lost worker, by ending their processes."""
-        self._cancel(futures)
-        alive = [address for address in addresses if address in self._workers()]
-        if alive:
-            with self._connection():
-                self.client.restart_workers(alive, raise_for_error=False)
+    def _abandon(self, placed: dict[Any, str]) -> None:
+        """End calls that wait for others, by ending their processes."""
+        pending = {address for future, address in placed.items() if future.status == "pending"}
+        self._cancel(placed)
+        end = time.monotonic() + POLL_SECONDS
+        while busy := self._busy(pending):
+            if time.monotonic() > end:
+                # A worker without a nanny cannot be restarted: its call ends when it misses the others.
+                with self._connection(), suppress(ValueError, TimeoutError):
+                    self.client.restart_workers(busy, raise_for_error=False)
+                return
+            time.sleep(POLL_SECONDS / 10)
+
+    def _busy(self, addresses: Iterable[str]) -> list[str]:
+        """Return those of the workers that are there and run a call."""
+        alive = sorted(set(addresses) & set(self._workers()))
+        if not alive:
+            return []
+        with self._connection():
+            answers = self.client.run(is_calling, workers=alive, on_error="return")
+        return [address for address in alive if answers.get(address) is True]
 
     # --- Dask ---
 
@@ -334,6 +364,14 @@ class DaskRunner:
             f"{str(error.task).rsplit('-', 1)[0]} has no result: {error.allowed_failures + 1} workers were "
             "killed while they ran it, perhaps out of memory; finished results are kept"
         )
+
+
+def _last_attempt(error: Exception) -> str:
+    """Return the message of the last of `ATTEMPTS` attempts."""
+    advice = "perhaps out of memory; use fewer rows per worker, or more workers"
+    if isinstance(error, LostMachineError):
+        advice = "open the ports between the workers' hosts, or use workers of one host"
+    return f"{error} in each of {ATTEMPTS} attempts; {advice}"
 
 
 class _LostWorkerError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import warnings
@@ -105,6 +106,16 @@ def rebuild(value: Any, change: Any) -> Any:
     if hasattr(value, "_fields"):
         return type(value)(*items)
     return type(value)(items)
+
+
+def process_name() -> str:
+    """Return the name of this process among those of all machines with other names."""
+    return f"{socket.gethostname()} {os.getpid()}"
+
+
+def is_calling() -> bool:
+    """Whether this process runs a call."""
+    return _one_call.locked()
 
 
 def free_ports(n: int) -> list[int]:

@@ -14,7 +14,6 @@ from podium.data import RankingData
 from podium.data.row_selection import select_queries
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.losses import LOSSES, Loss
-from podium.metrics.gain_and_discount import check_exponent
 from podium.metrics.repeated_metric import RepeatedMetric
 from podium.optim import Patience, is_forked_child, openmp_after_fork
 from podium.optim.linear_problem import check_finite
@@ -31,6 +30,7 @@ from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.lambdamart_on_workers import boost_on_workers
 from podium.rankers.lightgbm_checks import trees_alone
+from podium.rankers.lightgbm_rounds import follow, kept_scores, label_gains
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, NonNegative, Positive, Range, Seed
 from podium.rankers.remote_rows import remote_rows
@@ -143,7 +143,7 @@ class LambdaMART(BoostedTrees):
             check_finite(value, rounds)
             if finished:  # no split improves the loss any more
                 break
-            scores = None if monitor.valid is None else _scores(booster.eval_valid)
+            scores = None if monitor.valid is None else kept_scores(booster.eval_valid)
             metric = monitor(value, _prefix_model(booster, rounds, train.n_features), scores)
             if metric is not None and stop(metric):
                 break
@@ -266,20 +266,7 @@ class LambdaMART(BoostedTrees):
 def _codes(labels: Floats) -> tuple[NDArray[np.int64], list[float]]:
     """Return labels as 0, 1, 2, ..., which LightGBM requires, and the gain 2^y - 1 of each."""
     values, codes = np.unique(labels, return_inverse=True)
-    check_exponent(float(values.max()))
-    return codes.astype(np.int64), (np.exp2(values) - 1).tolist()
-
-
-def _scores(eval_scores: Callable[..., Any]) -> Floats:
-    """Return the scores that LightGBM keeps for the training or the validation queries."""
-    calls: list[Floats] = []
-
-    def record(scores: Floats, _: Any) -> tuple[str, float, bool]:
-        calls.append(scores)
-        return "scores", 0.0, False
-
-    eval_scores(record)
-    return calls[0]
+    return codes.astype(np.int64), label_gains(values)
 
 
 def _default_loss(train: RankingData) -> str:
@@ -298,19 +285,11 @@ def _update(
     LightGBM does not report the value of its own objectives: 1 - the metric on training queries
     replaces it.
     """
-    value = 0.0
-
-    def follow(scores: Floats, _: Any) -> tuple[Floats, Floats]:
-        nonlocal value
-        assert custom is not None
-        value, gradient, curvature = custom.derivatives(scores)
-        return gradient, np.maximum(curvature, 1e-9)
-
     if custom is not None:
-        finished = bool(booster.update(fobj=follow))
+        finished, value = follow(booster, custom)
         return value, finished
     finished = bool(booster.update())
-    scores = _scores(booster.eval_train)[: len(measure.data)]
+    scores = kept_scores(booster.eval_train)[: len(measure.data)]
     return 1 - measure(scores), finished
 
 

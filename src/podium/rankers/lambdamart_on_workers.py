@@ -6,7 +6,10 @@ podium's add up the metric over their own validation queries. So all of them sto
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +19,7 @@ from podium.data import RankingData, shuffle
 from podium.data.collections.collection_parts import CollectionPart
 from podium.data.concatenation import concatenate
 from podium.data.row_selection import SelectedData
-from podium.errors import DataError
+from podium.errors import DataError, UsageError
 from podium.losses import Loss
 from podium.metrics import Metric
 from podium.metrics.ranked_lists import RankedLists
@@ -25,11 +28,12 @@ from podium.optim.linear_problem import check_finite
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.lightgbm_checks import trees_alone
+from podium.rankers.lightgbm_rounds import follow, kept_scores, label_gains
 from podium.rankers.remote_rows import RemoteRows, read_parts, remote_rows
-from podium.rankers.round_sums import RoundSums, round_sums
+from podium.rankers.round_sums import TOKEN_BYTES, RoundSums, round_sums
 from podium.rankers.training_objective import TrainingObjective
 from podium.rankers.tree_model import Trees, lightgbm
-from podium.task_runner import DelayedCall, Machine
+from podium.task_runner import DelayedCall, LostMachineError, Machine
 from podium.typing import Bools, Floats
 
 NETWORK_MINUTES = 2
@@ -56,6 +60,8 @@ class BoostingPlan:
     """The labels of the training documents, from low to high."""
     top_label: float
     """The highest label of the validation documents, the scale of ERR."""
+    token: bytes
+    """Random bytes that the machines of one attempt know, and no other program."""
 
 
 @dataclass(frozen=True)
@@ -73,25 +79,24 @@ def boost_on_workers(ranker: Any, train: RankingData, monitor: FitMonitor) -> Fi
     valid = monitor.valid
     loss = ranker.choose_loss(train)
     labels = train.y if valid is None else valid.y
-    plan = BoostingPlan(ranker, loss, monitor.metric, np.unique(train.y), float(labels.max()))
+    plan = BoostingPlan(ranker, loss, monitor.metric, np.unique(train.y), float(labels.max()), b"")
+    if loss == "lambdarank":
+        label_gains(plan.levels)  # raises before workers start
     groups = [*_training_parts(remote, train, valid), *_validation_parts(remote, valid)]
     shipped = valid if valid is not None and remote_rows(valid) is None else None
     remote.forget()
 
     def make_calls(machines: Sequence[Machine]) -> list[DelayedCall]:
         shares = _deal_out(groups, len(machines))
-        queries = (
-            [] if shipped is None else np.array_split(np.arange(shipped.n_queries), len(machines))
-        )
-        own = [None if shipped is None or not len(q) else shipped.subset(q) for q in queries]
-        own += [None] * (len(shares) - len(own))
+        own = _cut_queries(shipped, len(shares))
+        attempt = replace(plan, token=secrets.token_bytes(TOKEN_BYTES))
         return [
-            (_boost_share, (plan, share, own[number], machines[: len(shares)], number), {})
+            (_boost_share, (attempt, share, own[number], machines[: len(shares)], number), {})
             for number, share in enumerate(shares)
         ]
 
-    n_parts = sum(len(group.parts) for group in groups if group.train is None or group.train.any())
-    rounds = remote.runner.run_together(make_calls, n_parts)[0]
+    n_most = sum(map(_has_training, _single_parts(groups)))
+    rounds = remote.runner.run_together(make_calls, n_most)[0]
     booster = lightgbm().Booster(model_str=rounds.trees)
     for number, (objective, metric) in enumerate(rounds.steps, start=1):
         model = _first_rounds(booster, number, train.n_features)
@@ -138,24 +143,40 @@ def _selected_queries(remote: RemoteRows, data: RankingData) -> Bools:
 
 def _deal_out(groups: Sequence[PartQueries], n: int) -> list[list[PartQueries]]:
     """Return at most n shares of about as many rows each; each has a part to train on."""
-    singles = [
+    singles = sorted(
+        _single_parts(groups), key=lambda s: (not _has_training(s), -s.parts[0].record.rows)
+    )
+    shares: list[list[PartQueries]] = [[] for _ in range(min(n, sum(map(_has_training, singles))))]
+    sizes = [0] * len(shares)
+    for single in singles:
+        smallest = sizes.index(min(sizes))
+        shares[smallest].append(single)
+        sizes[smallest] += single.parts[0].record.rows
+    return shares
+
+
+def _single_parts(groups: Sequence[PartQueries]) -> list[PartQueries]:
+    """Return each part of the groups by itself."""
+    return [
         PartQueries(
             [part], *(_of_part(mask, group.parts, i) for mask in (group.train, group.valid))
         )
         for group in groups
         for i, part in enumerate(group.parts)
     ]
-    training = [single for single in singles if single.train is None or single.train.any()]
-    shares: list[list[PartQueries]] = [[] for _ in range(min(n, len(training)))]
-    sizes = [0] * len(shares)
-    is_training = {id(single) for single in training}
-    for single in sorted(
-        singles, key=lambda s: (id(s) not in is_training, -s.parts[0].record.rows)
-    ):
-        smallest = sizes.index(min(sizes))
-        shares[smallest].append(single)
-        sizes[smallest] += single.parts[0].record.rows
-    return shares
+
+
+def _has_training(queries: PartQueries) -> bool:
+    """Whether a query is for training."""
+    return queries.train is None or bool(queries.train.any())
+
+
+def _cut_queries(data: RankingData | None, n: int) -> list[RankingData | None]:
+    """Return n pieces of about as many queries each; None: a piece without queries."""
+    if data is None:
+        return [None] * n
+    pieces = np.array_split(np.arange(data.n_queries), n)
+    return [data.subset(queries) if len(queries) else None for queries in pieces]
 
 
 def _of_part(mask: Bools | None, parts: Sequence[CollectionPart], number: int) -> Bools | None:
@@ -190,12 +211,30 @@ def _boost_share(
         custom = TrainingObjective.from_loss(
             plan.loss, train, seed=plan.ranker.seed, reduction="sum"
         )
-    with round_sums(machines, number) as add_up:
+    with (
+        _clear_errors(plan.ranker.name),
+        round_sums(machines, number, plan.token) as add_up,
+    ):
         booster = _make_booster(plan, train, own, valid, machines, number)
         try:
             return _grow(plan, booster, custom, (train, valid), add_up)
         finally:
             booster.free_network()
+
+
+_NETWORK_TROUBLE = re.compile(r"socket|bind|connect|listen|network|local machine", re.IGNORECASE)
+"""What LightGBM's messages about its connections have in common."""
+
+
+@contextmanager
+def _clear_errors(name: str) -> Iterator[None]:
+    """Turn LightGBM's errors into those of podium."""
+    try:
+        yield
+    except lightgbm().basic.LightGBMError as error:
+        if _NETWORK_TROUBLE.search(str(error)):
+            raise LostMachineError(f"LightGBM's machines lost each other: {error}") from None
+        raise UsageError(f"LightGBM refuses the settings of {name}: {error}") from None
 
 
 def _take(rows: Sequence[tuple[RankingData, PartQueries]], purpose: str) -> RankingData | None:
@@ -223,7 +262,7 @@ def _make_booster(
     labels: Any = train.y
     if own == "lambdarank":
         labels = np.searchsorted(plan.levels, train.y)
-        parameters["label_gain"] = (np.exp2(plan.levels) - 1).tolist()
+        parameters["label_gain"] = label_gains(plan.levels)
     if len(machines) > 1:
         parameters |= {
             "tree_learner": "data", "pre_partition": True, "num_machines": len(machines),
@@ -262,9 +301,9 @@ def _grow(
         if objective is None:
             finished, value = booster.update(), 0.0
         else:
-            finished, value = _follow(booster, objective)
-        sums = (0.0, 0.0) if objective else on_train(_scores_of(booster.eval_train))
-        valid_sums = (0.0, 0.0) if on_valid is None else on_valid(_scores_of(booster.eval_valid))
+            finished, value = follow(booster, objective)
+        sums = (0.0, 0.0) if objective else on_train(kept_scores(booster.eval_train))
+        valid_sums = (0.0, 0.0) if on_valid is None else on_valid(kept_scores(booster.eval_valid))
         total, trained, weight, metric, valid_weight = add_up([value, *sums, *valid_sums])
         value = total if objective else 1 - trained / max(weight, 1e-300)
         check_finite(value, rounds)
@@ -275,30 +314,6 @@ def _grow(
         if valid_weight and stop(mean):
             break
     return BoostedRounds(booster.model_to_string(num_iteration=len(steps)), tuple(steps))
-
-
-def _follow(booster: Any, objective: TrainingObjective) -> tuple[bool, float]:
-    """Add a tree along the gradient of a loss; return whether no split was possible, and the loss."""
-    values: list[float] = []
-
-    def gradient_of(scores: Floats, _: Any) -> tuple[Floats, Floats]:
-        value, gradient, curvature = objective.derivatives(scores)
-        values.append(value)
-        return gradient, np.maximum(curvature, 1e-9)
-
-    return bool(booster.update(fobj=gradient_of)), values[0]
-
-
-def _scores_of(eval_scores: Any) -> Floats:
-    """Return the scores that LightGBM keeps for the training or the validation queries."""
-    calls: list[Floats] = []
-
-    def record(scores: Floats, _: Any) -> tuple[str, float, bool]:
-        calls.append(scores)
-        return "scores", 0.0, False
-
-    eval_scores(record)
-    return calls[0]
 
 
 class _QuerySums:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data import Collection, RankingData
+from podium.data import Collection, RankingData, ranking_data
 from podium.data.collections.collection_parts import CollectionPart, collection_parts
 from podium.data.concatenation import concatenate
 from podium.data.row_selection import SelectedData
@@ -22,8 +22,6 @@ from podium.typing import Floats, Matrix
 
 MAX_GROUPS = 64
 """The most groups of parts: each is one call per pass, whatever the number of workers."""
-MAX_DIGESTED_BYTES = 64 << 20
-"""Features of at most so many bytes are read here for their fingerprint (64 MiB)."""
 
 
 class RemoteRows(RankingData):
@@ -83,7 +81,7 @@ class RemoteRows(RankingData):
         n_bytes = (
             len(self) * self.n_features * np.dtype(self.collection.manifest.layout.dtype).itemsize
         )
-        if n_bytes <= MAX_DIGESTED_BYTES:
+        if n_bytes <= ranking_data.MAX_DIGESTED_BYTES:  # read here
             return self.collection.read().fingerprint
         return self.fingerprint_of(
             self.collection.manifest.layout.dtype,

@@ -60,10 +60,8 @@ def run_train(options: TrainOptions) -> None:
     _check_feedback(ranker, options, phi)
     jobs = 1 if options.jobs is None else options.jobs
     ranker = prepare_ranker(bag_ranker(ranker, options, seed=options.seed, jobs=jobs), options)
-    if options.plot is not None:
-        _check_plot(options.plot)
-    if options.cluster is not None:
-        _check_cluster_work(options, ranker)
+    _check_plot(options.plot)
+    _check_cluster_work(options, ranker)
     data, valid = _read_data(options, ranker)
     ranker = encode_categories(ranker, data)
     if not options.json:
@@ -102,10 +100,10 @@ def _print_facts(out: Path, ranker: Ranker, facts: dict[str, Any]) -> None:
 
 def _check_cluster_work(options: TrainOptions, ranker: Ranker) -> None:
     """Raise if the fit would leave the cluster idle."""
-    if (
-        isinstance(innermost_ranker(ranker), AutoRanker | CFBRS | TopRank)
-        or options.bag is not None
-    ):
+    if options.cluster is None:
+        return
+    is_many = isinstance(innermost_ranker(ranker), AutoRanker | CFBRS | TopRank)
+    if is_many or options.bag is not None:
         return  # many independent fits, which take any data
     if isinstance(ranker, Prepared):
         raise UsageError(
@@ -313,7 +311,9 @@ MIN_QUERIES = 5
 PLOT_ENDINGS = (".png", ".svg", ".pdf")
 
 
-def _check_plot(path: Path) -> None:
+def _check_plot(path: Path | None) -> None:
+    if path is None:
+        return
     if path.suffix.lower() not in PLOT_ENDINGS:
         raise UsageError(
             f"expected --plot with a file that ends in {' '.join(PLOT_ENDINGS)}, got {path}"
