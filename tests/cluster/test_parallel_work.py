@@ -46,6 +46,34 @@ def test_tuning_has_the_same_trace_and_model(client, parts, ranker, grid):
     assert seen == [len(tuning.trace)] * np.prod([len(values) for values in grid.values()])
 
 
+def test_an_interrupted_search_returns_the_best_so_far(client, parts):
+    steps, trials = [], []
+
+    def interrupt(trial, total):
+        trials.append(trial)
+        if len(trials) == 2:
+            raise KeyboardInterrupt
+
+    grid = {"learning_rate": [0.05, 0.1, 0.2]}
+    with podium.use(client):
+        tuning = tune(
+            podium.LambdaMART(trees=4), *parts, grid=grid, callback=steps.append,
+            trial_callback=interrupt,
+        )  # fmt: skip
+    assert not tuning.finished
+    assert list(tuning.trace) == trials
+    assert tuning.value == max(trial.value for trial in trials)
+    assert len(steps) == sum(trial.iterations for trial in trials)
+
+
+def test_an_interrupt_before_the_first_result_ends_the_search(client, parts):
+    def interrupt(step):
+        raise KeyboardInterrupt
+
+    with podium.use(client), pytest.raises(KeyboardInterrupt):
+        tune(podium.Regression(), *parts, grid={"l2": [1.0]}, callback=interrupt)
+
+
 def test_a_comparison_gives_the_same_report(client, parts, tmp_path):
     settings = {
         "rankers": ["regression", "ranksvm"],

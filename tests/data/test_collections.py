@@ -19,7 +19,14 @@ from podium.data.collections.collection import CHECKED_NAME
 from podium.data.collections.manifest import MANIFEST_NAME
 from podium.data.collections.partition import join_layouts, layout_of
 from podium.data.collections.whole_queries import ScatteredQueryError, whole_queries
-from podium.errors import CorruptFileError, DataError, MemoryLimitError, UsageError
+from podium.data.query_lookup import find_block
+from podium.errors import (
+    CorruptFileError,
+    DataError,
+    MemoryLimitError,
+    UnknownNameError,
+    UsageError,
+)
 
 
 def assert_same(ours: RankingData, theirs: RankingData) -> None:
@@ -288,7 +295,7 @@ def test_other_settings_start_from_scratch(data, tmp_path, monkeypatch):
     write_letor(data, tmp_path / "data.txt")
     draft = tmp_path / "parts.partial"
     draft.mkdir()
-    (draft / "settings.json").write_text("[]")
+    (draft / "settings.json").write_text('{"format": "podium collection draft"}')
     (draft / "part-00000.parquet").write_bytes(b"rubbish")
     assert_same(partition([tmp_path / "data.txt"], tmp_path / "parts").read(), data)
 
@@ -319,3 +326,18 @@ def test_files_that_do_not_fit_together_are_refused(data, change, message):
     assert join_layouts([layout, layout]) == layout
     with pytest.raises(DataError, match=message):
         join_layouts([layout, replace(layout, **change)])
+
+
+def test_the_text_of_queries_in_two_blocks_is_an_error(tmp_path):
+    data = RankingData.from_arrays(
+        np.zeros((6, 1)), np.zeros(6), qid=["a", "a", "b", "b", "c", "c"],
+        query_text=["red shoes", "blue hat", "Red  shoes"],
+    )  # fmt: skip
+    data.to_parquet(tmp_path / "data.parquet")
+    collection = partition([tmp_path / "data.parquet"], tmp_path / "parts", rows=2)
+    assert find_block(collection, "blue hat")[0] == 2
+    assert find_block(collection, "c")[0] == 4
+    with pytest.raises(UsageError, match="the text of 2 queries; name one by its id: a, c"):
+        find_block(collection, "red shoes")
+    with pytest.raises(UnknownNameError):
+        find_block(collection, "green coat")

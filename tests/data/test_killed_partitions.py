@@ -121,12 +121,78 @@ def test_an_older_folder_beside_its_replacement_is_removed(tmp_path):
     for name, text in (("draft.older", "old"), ("target", "new")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a").write_text(text)
-    recover_folder(tmp_path / "draft", tmp_path / "target")
+    recover_folder(tmp_path / "draft", tmp_path / "target", lambda _: True)
     assert [p.name for p in tmp_path.iterdir()] == ["target"]
     assert (tmp_path / "target" / "a").read_text() == "new"
     (tmp_path / "draft").mkdir()
     publish_folder(tmp_path / "draft", tmp_path / "target")
     assert [p.name for p in tmp_path.iterdir()] == ["target"]
+
+
+def publish_never(folder: Path) -> None:
+    """Partition, and die before the complete folder gets its name."""
+    partition_module.publish_folder = die
+    partition([folder / "data.txt"], folder / "parts", rows=250)
+
+
+def test_a_complete_draft_gets_its_name(tmp_path, monkeypatch):
+    write_letor(DATA, tmp_path / "data.txt")
+    run_killed(publish_never, tmp_path)
+    with pytest.raises(DataError, match=r"it is complete in .*parts\.partial: partition again"):
+        open_collection(tmp_path / "parts")
+    monkeypatch.setattr(partition_module, "_fill_draft", lambda *_: pytest.fail("written again"))
+    assert partition([tmp_path / "data.txt"], tmp_path / "parts", rows=250).read().equals(DATA)
+    assert sorted(os.listdir(tmp_path)) == ["data.txt", "parts"]
+    assert not (tmp_path / "parts" / "settings.json").exists()
+
+
+def test_a_missing_collection_names_the_older_one(tmp_path):
+    write_letor(DATA, tmp_path / "data.txt")
+    partition([tmp_path / "data.txt"], tmp_path / "parts", rows=250)
+    os.rename(tmp_path / "parts", tmp_path / "parts.partial.older")
+    with pytest.raises(DataError, match=r"the old collection is in .*parts\.partial\.older"):
+        open_collection(tmp_path / "parts")
+
+
+@pytest.mark.parametrize("name", ["parts.partial", "parts.partial.older"])
+@pytest.mark.parametrize("has_target", [False, True])
+def test_folders_of_others_stay(tmp_path, name, has_target):
+    write_letor(DATA, tmp_path / "data.txt")
+    if has_target:
+        partition([tmp_path / "data.txt"], tmp_path / "parts", rows=250)
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "settings.json").write_text('{"mine": true}')
+    with pytest.raises(UsageError, match="a folder or file that podium did not write; rename it"):
+        partition([tmp_path / "data.txt"], tmp_path / "parts", rows=250, replace_collection=True)
+    assert (tmp_path / name / "settings.json").read_text() == '{"mine": true}'
+    assert (tmp_path / "parts").exists() == has_target
+
+
+def test_an_older_collection_beside_a_folder_of_others_stays(tmp_path):
+    write_letor(DATA, tmp_path / "data.txt")
+    partition([tmp_path / "data.txt"], tmp_path / "parts", rows=250)
+    os.rename(tmp_path / "parts", tmp_path / "parts.partial.older")
+    (tmp_path / "parts").mkdir()
+    with pytest.raises(UsageError, match="which exists"):
+        partition([tmp_path / "data.txt"], tmp_path / "parts", rows=250)
+    assert open_collection(tmp_path / "parts.partial.older").read().equals(DATA)
+
+
+@pytest.mark.parametrize("setting", ["BLOCK_ROWS", "MANIFEST_VERSION"])
+def test_parts_of_another_podium_are_written_again(tmp_path, monkeypatch, setting):
+    write_letor(DATA, tmp_path / "data.txt")
+    run_killed(partition_until, tmp_path, 2)
+    written = []
+    write = partition_module.write_parquet_blocks
+
+    def record(blocks, path):
+        written.append(path.name)
+        write(blocks, path)
+
+    monkeypatch.setattr(partition_module, setting, getattr(partition_module, setting) - 1)
+    monkeypatch.setattr(partition_module, "write_parquet_blocks", record)
+    partition([tmp_path / "data.txt"], tmp_path / "parts", rows=250)
+    assert written[0] == "part-00000.parquet"
 
 
 def test_a_full_disk_says_that_finished_parts_stay(tmp_path, monkeypatch):

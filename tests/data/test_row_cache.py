@@ -3,6 +3,8 @@
 import errno
 import os
 import shutil
+import tempfile
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -142,6 +144,57 @@ def test_arrays_beside_mapped_ones_are_in_files_without_names(collection):
     assert out.sum() == 4 * 2 * 3
     assert sorted(os.listdir(collection.folder)) == names
     assert mapped_file(empty_beside(np.zeros(3), (4, 2), np.float32)) is None
+
+
+def test_files_of_others_count_as_memory(tmp_path):
+    np.save(tmp_path / "X.npy", np.zeros((4, 2), np.float32))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert mapped_file(X) is None
+    assert mapped_file(empty_beside(X, (4, 2), np.float32)) is None
+    assert os.listdir(tmp_path) == ["X.npy"]
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM, errno.EROFS])
+@pytest.mark.parametrize("has_temporary", [True, False])
+def test_arrays_beside_a_file_in_a_read_only_folder(
+    collection, monkeypatch, tmp_path, code, has_temporary
+):
+    X = collection.mapped().X
+    make = tempfile.NamedTemporaryFile
+
+    def refuse(**options):
+        if not has_temporary or options["dir"] == collection.folder:
+            raise OSError(code, os.strerror(code))
+        return make(**options)
+
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", refuse)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    out = empty_beside(X, (4, 2), np.float32)
+    out[:] = 2
+    assert out.sum() == 4 * 2 * 2
+    path = mapped_file(out)
+    assert (path.parent == tmp_path) if has_temporary else path is None
+
+
+def change_rows(collection, by):
+    """Write a manifest whose first part has other rows."""
+    manifest = collection.manifest
+    first, *others = manifest.parts
+    parts = (replace(first, rows=first.rows + by), *others)
+    replace(manifest, parts=parts).write(collection.folder)
+    return open_collection(collection.folder)
+
+
+@pytest.mark.parametrize("is_checked", [False, True])
+def test_rows_that_the_manifest_counts_wrong_are_an_error(collection, is_checked):
+    if is_checked:
+        collection.mapped()
+    n = collection.manifest.parts[0].rows
+    for by in (-10, 10):
+        with pytest.raises(CorruptFileError, match=f"it has {n} rows, not {n + by}"):
+            change_rows(collection, by).mapped()
+        change_rows(collection, 0)
+        collection.manifest.write(collection.folder)
 
 
 def test_missing_values_are_found_in_any_block(monkeypatch):

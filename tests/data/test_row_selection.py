@@ -8,7 +8,7 @@ import pytest
 
 from podium.data import RankingData, draw_order, ranking_data, shuffle
 from podium.data.row_selection import SelectedData, select_queries
-from podium.optim import LinearProblem
+from podium.optim import LinearProblem, linear_problem
 
 
 @pytest.fixture
@@ -109,3 +109,19 @@ def test_large_features_enter_the_fingerprint_by_their_hashes(data, monkeypatch)
     narrow = data.with_features(data.X.astype(np.float32))
     assert narrow.fingerprint not in prints
     assert data.with_features(data.X.copy()).fingerprint in prints
+
+
+def test_blocks_of_a_hessian_are_narrow_for_mapped_rows_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(linear_problem, "HESSIAN_BYTES", 0)
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).normal(size=(20, 100)))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for X, expected in ((np.array(mapped), [64, 36]), (mapped, [4] * 25)):
+        widths = []
+
+        def products(scores, columns, widths=widths):
+            widths.append(columns.shape[1])
+            return columns
+
+        problem = LinearProblem(X, lambda s: (0.0, s), 0.0, products=products)
+        assert problem.hessian(np.zeros(20)) == pytest.approx(mapped.T @ mapped)
+        assert widths == expected

@@ -14,7 +14,7 @@ from podium.data.groups import Groups
 from podium.data.mapped_arrays import mapped_file
 from podium.data.row_selection import SelectedData
 from podium.errors import MemoryLimitError
-from podium.rankers import MLP, Prepared
+from podium.rankers import MLP, RANKERS, Prepared
 from podium.rankers.models import Linear
 
 
@@ -117,8 +117,10 @@ def test_a_ranker_that_needs_memory_says_so_before_it_reads(collection, monkeypa
     with pytest.raises(MemoryLimitError) as caught:
         podium.AdaRank().fit(collection)
     assert f"adarank needs all rows of {collection.folder} in memory" in str(caught.value)
+    names = str(caught.value).replace(" and ", ", ").replace(")", ",")
     assert f"about {n_bytes / 1e9:,.1f} GB; 0.0 GB are free" in str(caught.value)
-    assert "listnet" in str(caught.value)
+    for name, ranker in RANKERS.items():
+        assert (f" {name}," in names or f"({name}," in names) == ranker.fits_from_disk
     assert podium.Regression().fit(collection).model_.kind == "linear"
 
 

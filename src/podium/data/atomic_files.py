@@ -60,28 +60,35 @@ def make_folder(folder: Path_) -> None:
         sync_folder(path.parent)
 
 
-def recover_folder(draft: Path_, target: Path_) -> None:
-    """Undo a `publish_folder` that was killed: the older folder gets its name back, or is removed."""
+def recover_folder(draft: Path_, target: Path_, is_own: Callable[[Path], bool]) -> None:
+    """Undo a `publish_folder` that was killed: the older folder gets its name back, or is removed.
+
+    `is_own` tells whether podium has written a folder; no other folder is renamed or removed.
+    """
     older = Path(f"{os.fspath(draft)}.older")
-    if not older.exists():
+    if not older.exists() or not is_own(older):
         return
     if os.path.exists(target):
-        shutil.rmtree(older, ignore_errors=True)
+        if is_own(Path(target)):
+            shutil.rmtree(older, ignore_errors=True)
     else:  # killed between the two renames
         os.rename(older, target)
     sync_folder(Path(target).parent)
 
 
 def publish_folder(draft: Path_, target: Path_) -> None:
-    """Give a complete folder its name, in place of an older one, and wait until that is on the disk."""
+    """Give a complete folder its name, in place of an older one, and wait until that is on the disk.
+
+    `recover_folder` must have removed what a killed call left.
+    """
     sync_folder(draft)
     older = Path(f"{os.fspath(draft)}.older")
-    shutil.rmtree(older, ignore_errors=True)
-    if os.path.exists(target):
+    if replaces := os.path.exists(target):
         os.rename(target, older)
     os.rename(draft, target)
     sync_folder(Path(target).parent)
-    shutil.rmtree(older, ignore_errors=True)
+    if replaces:
+        shutil.rmtree(older, ignore_errors=True)
 
 
 def lock(descriptor: int, wait: bool = True) -> bool:

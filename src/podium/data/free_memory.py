@@ -16,8 +16,6 @@ from podium.errors import MemoryLimitError
 _MEMINFO = Path("/proc/meminfo")
 _GROUP_LIMIT, _GROUP_USE = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 _GROUP_STATISTICS = Path("/sys/fs/cgroup/memory.stat")
-FROM_DISK = "regression, least-squares, ranksvm, ranknet, listnet, listmle, ordinal and lambdamart"
-"""Rankers that read rows from disk, for advice."""
 
 
 def free_memory() -> int | None:
@@ -39,9 +37,12 @@ def free_memory() -> int | None:
 
 
 def read_all_rows(
-    collection: Collection, purpose: str, *, progress: Progress | None = None
+    collection: Collection, purpose: str, from_disk: str, *, progress: Progress | None = None
 ) -> RankingData:
-    """Return all rows of a collection in memory; raise if they do not fit, before any is read."""
+    """Return all rows of a collection in memory; raise if they do not fit, before any is read.
+
+    `from_disk` names the rankers that read rows from disk, for the advice.
+    """
     itemsize = np.dtype(collection.manifest.layout.dtype).itemsize
     # Blocks, and the array that they are put together in.
     needed = 2 * len(collection) * collection.n_features * itemsize
@@ -51,8 +52,8 @@ def read_all_rows(
             f"{purpose} needs all rows of {collection.folder} in memory, about {needed / 1e9:,.1f} GB; "
             f"{free / 1e9:,.1f} GB are free"
         ).advise(
-            python=f"use a ranker that reads rows from disk ({FROM_DISK}), or a sample of the queries",
-            command_line=f"use a ranker that reads rows from disk ({FROM_DISK}), or "
+            python=f"use a ranker that reads rows from disk ({from_disk}), or a sample of the queries",
+            command_line=f"use a ranker that reads rows from disk ({from_disk}), or "
             "a sample of the queries: podium data sample DIR -o sample.parquet --queries 1000",
         )
     return collection.read(progress=progress)

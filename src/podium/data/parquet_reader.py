@@ -104,6 +104,11 @@ def read_parquet(
         ) from error
 
 
+def row_count(path: Path_) -> int:
+    """Return the number of rows of a Parquet file."""
+    return int(_open_parquet(path).metadata.num_rows)
+
+
 def row_group_count(path: Path_) -> int:
     """Return the number of row groups of a Parquet file."""
     return int(_open_parquet(path).num_row_groups)

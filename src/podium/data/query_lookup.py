@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from podium.data.collections.collection import Collection
 from podium.data.ranking_data import RankingData
 from podium.errors import UnknownNameError, UsageError
@@ -28,16 +30,12 @@ def query_number(data: RankingData, query: str | int | None) -> int:
     numbers = {qid: number for number, qid in enumerate(data.qids.tolist())}
     if str(query) in numbers:
         return numbers[str(query)]
-    texts = list(data.query_text or ())
-    matches = [i for i, text in enumerate(texts) if _plain(text) == _plain(str(query))]
+    matches = _numbers_of_text(data, str(query))
     if not matches:
+        texts = list(data.query_text or ())
         raise UnknownNameError("query", str(query), [*numbers, *dict.fromkeys(filter(None, texts))])
     if len(matches) > 1:
-        listed = ", ".join(str(data.qids[number]) for number in matches[:MAX_LISTED_QUERIES])
-        raise UsageError(
-            f"expected the text of one query, got {str(query)!r:.80}, which is the text of "
-            f"{len(matches)} queries; name one by its id: {listed}"
-        )
+        raise _several(query, [str(data.qids[number]) for number in matches])
     return matches[0]
 
 
@@ -59,15 +57,34 @@ def find_block(collection: Collection, query: str | int | None) -> tuple[int, Ra
     if query is None:
         raise _missing_query(next(iter(qids)))
     is_id = str(query) in set(qids)
-    first = 0
+    first, matches = 0, []
+    result: tuple[int, RankingData] | None = None
     for block in collection.blocks():
-        texts = block.query_text or ()
-        if str(query) in block.qids.tolist() or (
-            not is_id and any(_plain(text) == _plain(str(query)) for text in texts)
-        ):
+        if is_id and str(query) in block.qids.tolist():
             return first, block
+        numbers = [] if is_id else _numbers_of_text(block, str(query))
+        matches += [str(block.qids[number]) for number in numbers]
+        if numbers and result is None:
+            result = first, block
         first += len(block)
-    raise UnknownNameError("query", str(query), qids)
+    if len(matches) > 1:
+        raise _several(query, matches)
+    if result is None:
+        raise UnknownNameError("query", str(query), qids)
+    return result
+
+
+def _numbers_of_text(data: RankingData, text: str) -> list[int]:
+    """Return the numbers of the queries that have a text."""
+    return [i for i, own in enumerate(data.query_text or ()) if _plain(own) == _plain(text)]
+
+
+def _several(query: str | int, qids: Sequence[str]) -> UsageError:
+    listed = ", ".join(qids[:MAX_LISTED_QUERIES])
+    return UsageError(
+        f"expected the text of one query, got {str(query)!r:.80}, which is the text of "
+        f"{len(qids)} queries; name one by its id: {listed}"
+    )
 
 
 def _missing_query(example: str) -> UsageError:

@@ -27,7 +27,7 @@ ProductPass = Callable[[Any, Floats, Rows | None], tuple[Floats, Floats]]
 HESSIAN_COLUMNS, MIN_HESSIAN_COLUMNS = 64, 4
 """The most and the least columns of X per block of a Hessian; a copy of all would double the memory."""
 HESSIAN_BYTES = 128 << 20
-"""The bytes of a block and of its products, unless it has the least number of columns."""
+"""The bytes of a block of mapped rows and of its products, unless it has the least number of columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,9 @@ class LinearProblem:
         """Return l2 I + X' H X, where H is the loss's Hessian; needs `products`."""
         assert self.products is not None
         d, n = self.X.shape[1], len(scores)
-        affordable = HESSIAN_BYTES // (16 * max(n, 1))
-        width = max(MIN_HESSIAN_COLUMNS, min(HESSIAN_COLUMNS, affordable))
+        width = HESSIAN_COLUMNS
+        if _is_mapped(self.X):  # in memory, narrow blocks would take nearly twice as long
+            width = max(MIN_HESSIAN_COLUMNS, min(width, HESSIAN_BYTES // (16 * max(n, 1))))
         out = self.l2 * np.eye(d)
         with one_blas_thread():
             for left in range(0, d, width):
@@ -160,6 +161,15 @@ class Minimum:
     reason: str
     gradient_norm: float | None = None
     gap: float | None = None
+
+
+def _is_mapped(X: Any) -> bool:
+    """Whether an array, or the one that it is a view of, is mapped from a file."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap):
+            return True
+        X = X.base
+    return False
 
 
 def norm2(w: Floats) -> float:

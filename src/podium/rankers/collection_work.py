@@ -14,6 +14,19 @@ Ranker_ = TypeVar("Ranker_")
 Answer = TypeVar("Answer")
 
 
+def rankers_from_disk(base: type) -> str:
+    """Return the names of all rankers below a class that read rows from disk, for advice."""
+    names, classes = set(), [base]
+    while classes:
+        cls = classes.pop()
+        classes += cls.__subclasses__()
+        is_own = cls.__module__.partition(".")[0] == "podium"
+        if is_own and getattr(cls, "fits_from_disk", None) is True and "name" in vars(cls):
+            names.add(str(vars(cls)["name"]))
+    *others, last = sorted(names)
+    return f"{', '.join(others)} and {last}"
+
+
 def map_collection(
     work: Callable[[Ranker_, RankingData], Answer],
     ranker: Ranker_,

@@ -31,7 +31,7 @@ from podium.errors import (
     UsageError,
 )
 from podium.metrics.naming import parse
-from podium.rankers.collection_work import map_collection
+from podium.rankers.collection_work import map_collection, rankers_from_disk
 from podium.rankers.familiar_parameters import familiar_parameter
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner, TrainingSummary
@@ -433,7 +433,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 return RemoteRows(collection, runner)
             if self.fits_from_disk:
                 return collection.mapped(progress=progress)
-        return read_all_rows(collection, self.learner_name, progress=progress)
+        from_disk = rankers_from_disk(RankingEstimator)
+        return read_all_rows(collection, self.learner_name, from_disk, progress=progress)
 
     def training_columns(self, X: Any) -> Any:
         """Return a data frame with the features of training only; other inputs unchanged."""

@@ -96,7 +96,7 @@ def tune(
         Whether a fit starts from the last one on its path. The optimum of a convex problem is the
         same either way; topslack and topmargin may end at another model than a single fit.
     callback
-        Called after each iteration.
+        Called after each iteration; on a cluster, for all iterations of a fit when it has ended.
     trial_callback
         Called after each setting with its trial and the total number of settings.
 
@@ -125,8 +125,7 @@ def tune(
     )
     # If rows are on workers, each fit uses the whole cluster.
     if (runner := current_runner()) is not None and remote_rows(train) is None:
-        search.run_on(runner, paths)
-        return search.tuning()
+        return search.tuning(finished=search.run_on(runner, paths, callback))
     with shared_bins():
         return search.tuning(finished=search.run(paths, callback))
 
@@ -197,16 +196,33 @@ class _Search:
                     return False
         return True
 
-    def run_on(self, runner: TaskRunner, paths: Iterable[Iterable[SettingsRanker]]) -> None:
-        """Fit and measure every candidate on a cluster, at a time those that do not depend on others."""
+    def run_on(
+        self,
+        runner: TaskRunner,
+        paths: Iterable[Iterable[SettingsRanker]],
+        callback: Callback | None,
+    ) -> bool:
+        """Fit and measure every candidate on a cluster, at a time those that do not depend on others.
+
+        The callback gets the steps of a fit when it has ended. Returns False if the search was interrupted.
+        """
         calls = (
             delayed(_fit_chain)(chain, self.train, self.valid, self.metric, self.warm)
             for path in paths
             for chain in _chains(path, self.warm)
         )
-        for trials in runner.run(calls):
-            for trial, candidate in trials:
-                self.add(trial, candidate)
+        try:
+            for trials in runner.run(calls):
+                for trial, candidate in trials:
+                    if callback is not None:
+                        for step in candidate.history_:
+                            callback(step)
+                    self.add(trial, candidate)
+        except KeyboardInterrupt:
+            if not self.trials:
+                raise
+            return False
+        return True
 
     def add(self, trial: Trial, ranker: Ranker) -> None:
         """Add a trial and its fitted ranker."""

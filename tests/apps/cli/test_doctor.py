@@ -59,6 +59,32 @@ def test_a_folder_that_cannot_be_written_to_is_a_problem(monkeypatch, tmp_path):
     assert finding("temporary files").advice == "set TMPDIR to a folder of yours"
 
 
+def test_a_folder_that_was_removed_is_a_problem(monkeypatch, tmp_path):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert finding("this folder").state == "problem"
+    assert finding("this folder").text.endswith("cannot be written to (No such file or directory)")
+
+
+@pytest.mark.parametrize(
+    ("marker", "is_needed"),
+    [
+        ("", True),
+        ("; extra == 'web'", True),
+        ("; python_version >= '3.9' and extra == 'web'", True),
+        ("; python_version < '3.10'", False),
+        ("; python_full_version > '4'", False),
+        ("; sys_platform == 'no such system' and python_version > '3.9'", False),
+        ("; sys_platform != 'no such system'", True),
+        ("; sys_platform == 'x' or sys_platform == 'y'", True),
+    ],
+)
+def test_requirements_of_other_systems_are_not_missing(monkeypatch, marker, is_needed):
+    monkeypatch.setattr(importlib.metadata, "requires", lambda _: [f"no-such-package{marker}"])
+    assert ("no-such-package" in installation.installed_packages()) == is_needed
+
+
 def test_a_clock_before_the_installation_is_a_problem(monkeypatch):
     monkeypatch.setattr(time, "time", lambda: 0.0)
     assert finding("clock").state == "problem"

@@ -20,6 +20,7 @@ from podium.data.collections.manifest import (
     DataLayout,
     Manifest,
     PartRecord,
+    draft_of,
     file_fingerprint,
     is_collection,
 )
@@ -28,7 +29,7 @@ from podium.data.concatenation import concatenate
 from podium.data.feature_matrix import MAX_DENSE_BYTES
 from podium.data.packed_strings import Strings
 from podium.data.parallel import map_in_parallel
-from podium.data.parquet_reader import query_ids_of, read_row_group, row_group_count
+from podium.data.parquet_reader import query_ids_of, read_row_group, row_count, row_group_count
 from podium.data.random_queries import sample_queries
 from podium.data.ranking_data import RankingData
 from podium.data.text_files import Progress
@@ -187,9 +188,12 @@ class Collection:
         self._write_checked(records)
 
     def _check_queries(self) -> None:
-        """Raise if a query is in two parts, or if a part has other queries than the manifest says."""
+        """Raise if a query is in two parts, or if a part has other queries or rows than the manifest says."""
         part_of: dict[str, str] = {}
         for part in self.manifest.parts:
+            n_rows = row_count(self.folder / part.file)
+            if n_rows != part.rows:
+                raise _part_error(self.folder, part, f"it has {n_rows:,} rows, not {part.rows:,}")
             qids = query_ids_of(self.folder / part.file)
             if len(qids) != part.queries:
                 raise _part_error(
@@ -226,7 +230,9 @@ def open_collection(folder: Path_) -> Collection:
     """
     path = Path(folder)
     if not path.is_dir():
-        raise DataError("expected the folder of a collection, got none", path=str(path))
+        raise DataError(
+            f"expected the folder of a collection, got none{_interrupted(path)}", path=str(path)
+        )
     if not is_collection(path):
         raise CorruptFileError(
             f"expected a folder with {MANIFEST_NAME}, got one without",
@@ -239,6 +245,19 @@ def open_collection(folder: Path_) -> Collection:
     for part in collection.manifest.parts:
         _file_state(path, part)
     return collection
+
+
+def _interrupted(path: Path) -> str:
+    """Return where an interrupted partition has left a collection, for the message that it is missing."""
+    older, draft = Path(f"{draft_of(path)}.older"), draft_of(path)
+    if is_collection(older):
+        return (
+            f"; a replacement was interrupted, and the old collection is in {older}: partition again, or "
+            "rename it"
+        )
+    if is_collection(draft):
+        return f"; it is complete in {draft}: partition again with the same files, or rename it"
+    return ""
 
 
 def align(data: RankingData, layout: DataLayout) -> RankingData:
@@ -296,7 +315,8 @@ def _file_state(folder: Path, part: PartRecord) -> list[int | str]:
         raise _part_error(folder, part, "it is missing") from None
     if status.st_size != part.n_bytes:
         raise _part_error(folder, part, f"it has {status.st_size:,} bytes, not {part.n_bytes:,}")
-    return [status.st_size, status.st_mtime_ns, status.st_ino, part.sha256]
+    file_state = [status.st_size, status.st_mtime_ns, status.st_ino]
+    return [*file_state, part.sha256, part.rows, part.queries]
 
 
 def _part_error(folder: Path, part: PartRecord, problem: str) -> CorruptFileError:

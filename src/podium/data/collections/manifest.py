@@ -115,6 +115,11 @@ def is_collection(path: str | os.PathLike[str]) -> bool:
     return os.path.isfile(os.path.join(path, MANIFEST_NAME))
 
 
+def draft_of(folder: Path) -> Path:
+    """Return the folder that a collection is written into until it is complete."""
+    return folder.with_name(f"{folder.name}.partial")
+
+
 def file_fingerprint(path: Path) -> str:
     """Return the SHA-256 of a file, read a piece at a time."""
     digest = hashlib.sha256()

@@ -16,9 +16,11 @@ from podium.data.categories import Category
 from podium.data.collections.collection import Collection, align, open_collection
 from podium.data.collections.data_streams import InputStream
 from podium.data.collections.manifest import (
+    MANIFEST_VERSION,
     DataLayout,
     Manifest,
     PartRecord,
+    draft_of,
     file_fingerprint,
     is_collection,
 )
@@ -86,7 +88,9 @@ def partition(
     if dtype not in (None, "float32", "float64"):
         raise UsageError(f"expected dtype 'float32' or 'float64', got {dtype!r:.40}")
     target = Path(folder)
-    recover_folder(_draft_of(target), target)
+    draft = draft_of(target)
+    recover_folder(draft, target, is_collection)
+    _check_names(draft)
     if target.exists() and not (replace_collection and is_collection(target)):
         raise UsageError(f"expected a folder to make, got {target}, which exists").advise(
             python="remove it first",
@@ -95,17 +99,25 @@ def partition(
     stream = InputStream(
         [os.fspath(path) for path in paths], missing, columns, dtype, tell_columns, progress
     )
-    draft = _open_draft(target, stream, rows)
-    with full_disk_is(_full_disk(draft)):
-        try:
-            pieces = whole_queries(stream.read(min(rows, BLOCK_ROWS)))
-            records, layouts = _write_parts(draft, _cut_blocks(pieces, rows), rows)
-        except ScatteredQueryError:
-            records, layouts = _write_scattered(draft, replace(stream, tell_columns=None), rows)
-        Manifest(join_layouts(layouts), tuple(records)).write(draft)
-    (draft / SETTINGS_NAME).unlink()
+    _open_draft(draft, stream, rows)
+    if not is_collection(
+        draft
+    ):  # it may be complete, and its process killed before it had its name
+        with full_disk_is(_full_disk(draft)):
+            _fill_draft(draft, stream, rows)
     publish_folder(draft, target)
+    (target / SETTINGS_NAME).unlink()
     return open_collection(target)
+
+
+def _fill_draft(draft: Path, stream: InputStream, rows: int) -> None:
+    """Write the parts of a collection, then its manifest."""
+    try:
+        pieces = whole_queries(stream.read(min(rows, BLOCK_ROWS)))
+        records, layouts = _write_parts(draft, _cut_blocks(pieces, rows), rows)
+    except ScatteredQueryError:
+        records, layouts = _write_scattered(draft, replace(stream, tell_columns=None), rows)
+    Manifest(join_layouts(layouts), tuple(records)).write(draft)
 
 
 def _full_disk(draft: Path) -> DataError:
@@ -118,27 +130,52 @@ def _full_disk(draft: Path) -> DataError:
 
 SETTINGS_NAME = "settings.json"
 """What a folder that is not complete was made from."""
+DRAFT_FORMAT = "podium collection draft"
 
 
-def _open_draft(target: Path, stream: InputStream, rows: int) -> Path:
-    """Return the folder to write into; parts of an interrupted call stay if its settings were the same."""
-    draft = _draft_of(target)
+def _check_names(draft: Path) -> None:
+    """Raise if a folder or file of somebody else has a name that is needed."""
+    older = Path(f"{draft}.older")
+    for path, is_own in ((draft, _is_draft), (older, is_collection)):
+        if path.exists() and not is_own(path):
+            raise UsageError(
+                f"expected {path} to be free for the draft of the collection, got a folder or file that "
+                "podium did not write; rename it, or name another folder"
+            )
+
+
+def _is_draft(folder: Path) -> bool:
+    """Whether a folder is empty, or the draft of an earlier call."""
+    try:
+        names = os.listdir(folder)
+        if all(name.startswith(f".{SETTINGS_NAME}.") for name in names):
+            return True  # killed before it had settings
+        record = json.loads((folder / SETTINGS_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict) and record.get("format") == DRAFT_FORMAT
+
+
+def _open_draft(draft: Path, stream: InputStream, rows: int) -> None:
+    """Make the folder to write into; parts of an interrupted call stay if its settings were the same."""
     file_states = [
         (os.path.abspath(p), os.stat(p).st_size, os.stat(p).st_mtime_ns) for p in stream.paths
     ]
-    settings = json.dumps([file_states, rows, stream.missing, stream.dtype, repr(stream.columns)])
+    record = {
+        "format": DRAFT_FORMAT,
+        "version": MANIFEST_VERSION,
+        "rows": [rows, BLOCK_ROWS],
+        "files": file_states,
+        "reading": [stream.missing, stream.dtype, repr(stream.columns)],
+    }
+    settings = json.dumps(record)
     settings_path = draft / SETTINGS_NAME
     if settings_path.is_file() and settings_path.read_text(encoding="utf-8") == settings:
-        return draft
+        return
     shutil.rmtree(draft, ignore_errors=True)
     make_folder(draft)
     with atomic_path(settings_path) as temporary:
         temporary.write_text(settings, encoding="utf-8")
-    return draft
-
-
-def _draft_of(target: Path) -> Path:
-    return target.with_name(f"{target.name}.partial")
 
 
 def _write_parts(
@@ -161,13 +198,9 @@ def _write_parts(
 def _cut_blocks(pieces: Iterable[RankingData], rows: int) -> Iterator[RankingData]:
     """Cut data sets into blocks of at most `rows` and at most `BLOCK_ROWS` documents, or one query."""
     for data in pieces:
-        first = 0
-        while first < data.n_queries:
-            limit = data.groups.offsets[first] + min(rows, BLOCK_ROWS)
-            last = int(np.searchsorted(data.groups.offsets, limit, side="right")) - 1
-            last = max(last, first + 1)
+        for block in data.groups.blocks(min(rows, BLOCK_ROWS)):
+            first, last = block.queries.start, block.queries.stop
             yield data if last - first == data.n_queries else data.subset(np.arange(first, last))
-            first = last
 
 
 def _fill_parts(blocks: Iterable[RankingData], rows: int) -> Iterator[list[RankingData]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from podium.data.atomic_files import atomic_path
 from podium.data.collections.manifest import Manifest
 from podium.data.groups import Groups
-from podium.data.mapped_arrays import disk_space
+from podium.data.mapped_arrays import disk_space, map_own_file
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
 
@@ -89,7 +89,8 @@ class RowCache:
         layout = self.manifest.layout
         shape = [layout.dtype, len(layout.features), layout.docids, layout.weights]
         words = [list(category.words) for category in layout.categories.values()]
-        return [CACHE_VERSION, shape, words, [part.sha256 for part in self.manifest.parts]]
+        parts = [[part.sha256, part.rows, part.queries] for part in self.manifest.parts]
+        return [CACHE_VERSION, shape, words, parts]
 
     def _file_state(self) -> list[int]:
         status = os.stat(self.path)
@@ -115,7 +116,7 @@ class RowCache:
         return columns
 
     def _map(self, columns: dict[str, CachedColumn]) -> RankingData:
-        mapped = np.memmap(self.path, np.uint8, "r")
+        mapped = map_own_file(self.path, np.uint8, "r")
         arrays: dict[str, NDArray[Any]] = {}
         for name, column in columns.items():
             piece = mapped[column.start : column.start + column.n_bytes]

@@ -45,6 +45,7 @@ from podium.data.text_files import COMPRESSIONS
 from podium.errors import DataError, DuplicateDocumentWarning, UnknownNameError, UsageError
 from podium.experiments.folds import fold_files, read_folder, read_folds
 from podium.rankers import Ranker
+from podium.rankers.collection_work import rankers_from_disk
 from podium.typing import Matrix
 
 IMPUTE_ADVICE = (
@@ -170,7 +171,9 @@ class InputFiles:
             if self.maps_rows and self.repeated == "keep" and not _has_words(collection):
                 data = collection.mapped(progress=progress)
             elif self.ranker is None or self.repeated != "keep":
-                data = read_all_rows(collection, "this command", progress=progress)
+                data = read_all_rows(
+                    collection, "this command", rankers_from_disk(Ranker), progress=progress
+                )
             else:
                 data = self.ranker.open_rows(collection, progress)
             return self._check_documents(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import operator
 import os
 import platform
 import re
@@ -107,9 +108,48 @@ def _requirements() -> dict[str, list[str]]:
         match = re.match(r"[\w.-]+", line)
         extra = re.search(r"extra == ['\"](\w+)['\"]", line)
         key = "" if extra is None else extra[1]
-        if match is not None and key in packages:
+        if match is not None and key in packages and _is_for_this_system(line):
             packages[key].append(match[0])
     return packages
+
+
+def _is_for_this_system(requirement: str) -> bool:
+    """Whether the markers of a requirement, such as ``python_version < "3.13"``, are true here.
+
+    Only markers joined by "and" are read; others count as true.
+    """
+    _, _, markers = requirement.partition(";")
+    if re.search(r"\bor\b|\(", markers):
+        return True
+    return all(_is_true(marker.strip()) for marker in re.split(r"\band\b", markers))
+
+
+def _is_true(marker: str) -> bool:
+    values = {
+        "python_version": ".".join(platform.python_version_tuple()[:2]),
+        "python_full_version": platform.python_version(),
+        "sys_platform": sys.platform,
+        "platform_system": platform.system(),
+        "platform_machine": platform.machine(),
+        "os_name": os.name,
+        "implementation_name": sys.implementation.name,
+    }
+    match = re.fullmatch(r"(\w+)\s*(<=|>=|==|!=|<|>)\s*['\"]([^'\"]*)['\"]", marker)
+    if match is None or match[1] not in values:
+        return True
+    name, sign, expected = match.groups()
+    own: Any = values[name]
+    if "version" in name:
+        own, expected = _numbers(own), _numbers(expected)
+    compare = {
+        "<": operator.lt, "<=": operator.le, "==": operator.eq,
+        "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
+    }[sign]  # fmt: skip
+    return bool(compare(own, expected))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def _version(package: str) -> str | None:
@@ -167,11 +207,12 @@ def _check_plugins() -> Iterator[InstallationFinding]:
 
 
 def _check_folders() -> Iterator[InstallationFinding]:
-    for subject, folder in (
-        ("this folder", Path.cwd()),
-        ("temporary files", Path(tempfile.gettempdir())),
-    ):
+    # A name is looked up when it is used: this folder may be removed, and no folder may take files.
+    folders = (("this folder", os.getcwd), ("temporary files", tempfile.gettempdir))
+    for subject, find in folders:
+        folder = subject
         try:
+            folder = find()
             with tempfile.NamedTemporaryFile(dir=folder) as file:
                 file.write(b"podium")
         except OSError as error:
