@@ -71,7 +71,7 @@ def test_an_interrupt_before_the_first_result_ends_the_search(client, parts):
         raise KeyboardInterrupt
 
     with podium.use(client), pytest.raises(KeyboardInterrupt):
-        tune(podium.Regression(), *parts, grid={"l2": [1.0]}, callback=interrupt)
+        tune(podium.LambdaMART(trees=2), *parts, grid={"leaves": [4]}, callback=interrupt)
 
 
 def test_a_comparison_gives_the_same_report(client, parts, tmp_path):
