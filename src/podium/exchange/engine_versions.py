@@ -63,7 +63,8 @@ class EngineVersion:
                 f"a version of {', '.join(BRANCHES)}, as in opensearch@3.5"
             )
         if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,3}", number):
-            raise UsageError(f"expected a version such as {engine}@9.2, got {text!r:.60}")
+            example = ".".join(map(str, BRANCHES[engine][-1][0] or (8,)))
+            raise UsageError(f"expected a version such as {engine}@{example}, got {text!r:.60}")
         return cls(engine, tuple(map(int, number.split("."))))
 
     def __str__(self) -> str:
