@@ -7,9 +7,6 @@ NAME.npy          columns and parameters; tables of names are packed strings
 from __future__ import annotations
 
 import os
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -25,6 +22,7 @@ from podium.clicks.document_pairs import DocumentPairs, PairValues
 from podium.clicks.session_counts import SessionCounts
 from podium.data import Groups, Strings
 from podium.data.zip_archives import (
+    ARCHIVE_DAMAGE_ERRORS,
     array_bytes,
     check_part,
     open_archive,
@@ -45,9 +43,13 @@ MAX_FILE_BYTES = 16 << 30
 Columns_ = dict[str, NDArray[Any]]
 
 _DAMAGE_ERRORS = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
-    ValueError, OverflowError, MemoryError, KeyError, TypeError, IndexError, AttributeError, PodiumError,
-)  # fmt: skip
+    *ARCHIVE_DAMAGE_ERRORS,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    PodiumError,
+)
 
 
 def save_sessions(sessions: ClickSessions, path: Path_) -> None:
