@@ -17,8 +17,8 @@ from typer.core import TyperCommand, TyperGroup
 DATA_PARAMETERS = ("inputs", "train", "data", "data_files", "valid")
 """Parameters of commands that name files of ranking data."""
 
-_LIBRARY_PROBLEM = re.compile(r"Input should be a valid (integer|number)\b")
-_NUMBERS = {"integer": "whole number", "number": "number"}
+# Older versions of typer parse with click, whose words are the second.
+_LIBRARY_PROBLEM = re.compile(r"Input should be a valid (integer|number)\b|'.*' is not a valid (integer|float)\.")
 _TIME_UNITS = ("s", "sec", "second", "m", "min", "minute", "h", "hour", "fit")
 
 AnyCommand = TypeVar("AnyCommand", TyperCommand, TyperGroup)
@@ -63,9 +63,11 @@ def plain_problem(message: str) -> str:
     "'x' is not one of 'a', 'b'."
     >>> plain_problem("Input should be a valid integer, unable to parse string as an integer")
     'expected a whole number'
+    >>> plain_problem("'ten' is not a valid float.")
+    'expected a number'
     """
     if match := _LIBRARY_PROBLEM.match(message):
-        return f"expected a {_NUMBERS[match[1]]}"
+        return "expected a whole number" if "integer" in match.groups() else "expected a number"
     return message.removeprefix("Value error, ")
 
 
