@@ -18,7 +18,9 @@ DATA_PARAMETERS = ("inputs", "train", "data", "data_files", "valid")
 """Parameters of commands that name files of ranking data."""
 
 # Older versions of typer parse with click, whose words are the second.
-_LIBRARY_PROBLEM = re.compile(r"Input should be a valid (integer|number)\b|'.*' is not a valid (integer|float)\.")
+_LIBRARY_PROBLEM = re.compile(
+    r"Input should be a valid (integer|number)\b|'.*' is not a valid (integer|float)\."
+)
 _TIME_UNITS = ("s", "sec", "second", "m", "min", "minute", "h", "hour", "fit")
 
 AnyCommand = TypeVar("AnyCommand", TyperCommand, TyperGroup)
