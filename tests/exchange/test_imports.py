@@ -22,12 +22,13 @@ from podium.errors import (
     UnknownNameError,
     UsageError,
 )
-from podium.exchange import EXPORTERS, IMPORTERS, emulate, export_model, import_model
+from podium.exchange import IMPORTERS, emulate, export_model, import_model
 from podium.exchange.model_text_lines import MAX_MODEL_LINES
 from podium.exchange.portable_model import make_portable
 from podium.rankers import feature_importance
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.registry import RANKERS, load
+from tests.support.export_targets import TARGETS
 from tests.support.small_rankers import small
 
 DATA = small(20, n_features=4, seed=5)
@@ -364,7 +365,7 @@ def test_ranklib_thresholds_are_numbers_as_java_reads_them(algorithm, threshold,
     largest = float(np.finfo(np.float32).max)
     rows = np.array([[-largest], [0.5], [largest]])
     assert ranker.predict(rows).tolist() == scores
-    for target in EXPORTERS:
+    for target in TARGETS:
         assert emulate(export_model(ranker, target), rows).tolist() == scores, target
 
 
@@ -730,7 +731,7 @@ def test_an_imported_ranker_is_a_ranker(source, files, tmp_path):
     again = load(tmp_path / "m.podium")
     np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
     assert (again.source, again.n_features_in_) == (ranker.source, 4)
-    for target in EXPORTERS:
+    for target in TARGETS:
         x = X.astype(np.float32)
         np.testing.assert_allclose(
             emulate(export_model(again, target), x), again.predict(x), rtol=1e-4, atol=1e-5

@@ -7,11 +7,12 @@ import pytest
 import podium
 from podium.ensemble import Bagged, combine_models
 from podium.errors import CannotExpressError
-from podium.exchange import EXPORTERS, SumOfForms, WeightedSum, emulate, export_model
+from podium.exchange import SumOfForms, WeightedSum, emulate, export_model
 from podium.exchange.portable_model import make_portable
 from podium.rankers import MLP, ListNet, Prepared, RankBoost, RankSVM
 from podium.rankers.forest import Forest
 from podium.rankers.imported_ranker import ImportedRanker
+from tests.support.export_targets import TARGETS
 from tests.support.small_rankers import cheap, small
 
 DATA = small(20, n_features=4, seed=5)
@@ -38,7 +39,7 @@ def summed(*rankers, weights=None):
     return ImportedRanker.from_model(combine_models(models, weights, offsets, scales), "a sum")
 
 
-@pytest.mark.parametrize("target", sorted(EXPORTERS))
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("name", "form"), [("ranksvm", WeightedSum), ("lambdamart", Forest), ("rankboost", Forest)]
 )
@@ -48,12 +49,12 @@ def test_bags_are_exported_as_what_their_members_are(name, form, target):
     assert check(ranker, target).name == name
 
 
-@pytest.mark.parametrize("target", sorted(EXPORTERS))
+@pytest.mark.parametrize("target", TARGETS)
 def test_prepared_bags_scale_in_the_engine(target):
     check(Prepared(Bagged(RankSVM(), bags=2), scale="minmax").fit(DATA), target)
 
 
-@pytest.mark.parametrize("target", sorted(EXPORTERS))
+@pytest.mark.parametrize("target", TARGETS)
 def test_a_sum_of_stumps_and_trees_is_a_sum_of_trees(target):
     ranker = summed(RankBoost(rounds=4), cheap("lambdamart"))
     assert type(make_portable(ranker).form) is Forest
@@ -102,7 +103,7 @@ def test_engines_without_sums_refuse_them_and_name_onnx(target):
         export_model(ranker, target)
 
 
-@pytest.mark.parametrize("target", sorted(EXPORTERS))
+@pytest.mark.parametrize("target", TARGETS)
 def test_what_cannot_be_a_sum_is_refused(target):
     filled = Bagged(Prepared(RankSVM(), impute="median"), bags=2).fit(DATA)
     with pytest.raises(CannotExpressError, match=r"each by its own numbers.*nearest: Prepared"):

@@ -13,6 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium.exchange.emulators.elasticsearch import score_elasticsearch, score_opensearch
 from podium.exchange.emulators.onnx import score_onnx
+from podium.exchange.emulators.other_programs import (
+    score_lightgbm,
+    score_ranklib,
+    score_xgboost,
+)
 from podium.exchange.emulators.podium_json import score_podium_json
 from podium.exchange.emulators.solr import score_solr
 from podium.exchange.emulators.vespa import score_vespa
@@ -25,6 +30,9 @@ EMULATORS: dict[str, Callable[..., NDArray[np.floating]]] = {
     "solr": score_solr,
     "vespa": score_vespa,
     "onnx": score_onnx,
+    "lightgbm": score_lightgbm,
+    "xgboost": score_xgboost,
+    "ranklib": score_ranklib,
     "json": score_podium_json,
 }
 """The emulator of every target: (content, feature names of X's columns, X) -> one score per row."""

@@ -10,10 +10,13 @@ from podium.errors import UnknownNameError, UsageError
 from podium.exchange.engine_versions import EngineVersion
 from podium.exchange.exporters.elasticsearch import export_elasticsearch, export_opensearch
 from podium.exchange.exporters.exported_model import ExportedModel
+from podium.exchange.exporters.lightgbm import export_lightgbm
 from podium.exchange.exporters.onnx import export_onnx
 from podium.exchange.exporters.podium_json import export_json
+from podium.exchange.exporters.ranklib import export_ranklib
 from podium.exchange.exporters.solr import export_solr
 from podium.exchange.exporters.vespa import export_vespa
+from podium.exchange.exporters.xgboost import export_xgboost
 from podium.exchange.normalizers import scaled_by_query_error
 from podium.exchange.portable_model import PortableModel, make_portable
 from podium.plugins import Registry, check_function
@@ -26,12 +29,15 @@ EXPORTERS: Registry[Callable[[PortableModel, str], ExportedModel]] = Registry(
         "solr": export_solr,
         "vespa": export_vespa,
         "onnx": export_onnx,
+        "lightgbm": export_lightgbm,
+        "xgboost": export_xgboost,
+        "ranklib": export_ranklib,
         "json": export_json,
     },
     check_function,
 )
 """Every exporter by the name of its engine."""
-_SCALED_BY_CALLER = ("onnx", "json")
+_SCALED_BY_CALLER = ("onnx", "lightgbm", "xgboost", "ranklib", "json")
 """Targets that get their features from a user's program, which can scale them first."""
 
 
@@ -56,8 +62,8 @@ def export_model(
     model
         A fitted ranker, or a scikit-learn pipeline of a scaler and one.
     to
-        "elasticsearch", "opensearch", "solr", "vespa", "onnx" or "json". Search engines take a
-        version, as in "opensearch@3.5".
+        "elasticsearch", "opensearch", "solr", "vespa", "onnx", "lightgbm", "xgboost", "ranklib" or
+        "json". Search engines take a version, as in "opensearch@3.5".
     name
         The name of the model in the engine; None: the ranker's name.
     feature_names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -23,9 +23,10 @@ def model_from_forest(forest: Forest) -> Trees:
     return Trees.from_parts({"trees": write_forest(forest), "width": np.array([forest.width])})
 
 
-def write_forest(forest: Forest) -> str:
-    """Return LightGBM's text of these trees."""
-    return join_trees(["\n".join(_tree_lines(tree)) for tree in forest.trees], forest.width)
+def write_forest(forest: Forest, names: Sequence[str] | None = None) -> str:
+    """Return LightGBM's text of these trees; features are Column_0, ... without `names`."""
+    trees = ["\n".join(_tree_lines(tree)) for tree in forest.trees]
+    return join_trees(trees, forest.width, names)
 
 
 def _tree_lines(tree: Tree) -> Iterator[str]:

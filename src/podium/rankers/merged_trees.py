@@ -51,8 +51,10 @@ def merge_trees(terms: Sequence[WeightedTrees], width: int) -> Trees:
     return Trees(join_trees(trees, width), width)
 
 
-def join_trees(trees: Sequence[str], width: int) -> str:
+def join_trees(trees: Sequence[str], width: int, names: Sequence[str] | None = None) -> str:
     """Return LightGBM's text of trees; each tree is a text of lines name=value.
+
+    Features are called Column_0, ... if they have no `names`.
 
     Examples
     --------
@@ -66,7 +68,7 @@ def join_trees(trees: Sequence[str], width: int) -> str:
         "num_tree_per_iteration": 1,
         "label_index": 0,
         "max_feature_idx": width - 1,
-        "feature_names": " ".join(f"Column_{j}" for j in range(width)),
+        "feature_names": " ".join(names or (f"Column_{j}" for j in range(width))),
         "feature_infos": " ".join("none" for _ in range(width)),
         "tree_sizes": " ".join(str(len(block)) for block in blocks),
     }

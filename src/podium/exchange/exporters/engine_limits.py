@@ -89,8 +89,8 @@ def check_expressible(
     """Raise if an engine cannot read the trees, or would decide differently."""
     if max_depth is not None and forest.depth() > max_depth:
         raise CannotExpressError(
-            f"a tree has {forest.depth()} levels, but engines read at most {max_depth} from "
-            "JSON; nearest: train with fewer leaves, or export to onnx"
+            f"a tree has {forest.depth()} levels, but files of nested nodes have at most {max_depth}, "
+            "or parsers fail; nearest: train with fewer leaves, or export to onnx"
         )
     for tree in forest.trees:
         if tree.splits_off_zero.any():

@@ -158,7 +158,8 @@ class _ModelReader:
         place |= {leaf: ~i for i, leaf in enumerate(leaves)}
         # x < t in float32 is fl32(x) <= the float32 before t.
         conditions = np.array([condition[node] for node in order], dtype=np.float32)
-        before = np.nextafter(conditions, np.float32(-np.inf))
+        with np.errstate(over="ignore"):  # below the smallest float32 is -inf: no row goes left
+            before = np.nextafter(conditions, np.float32(-np.inf))
         return Tree.of(
             [feature[node] for node in order],
             np.maximum(largest_rounding_to(before), -sys.float_info.max).tolist(),

@@ -21,13 +21,13 @@ FeatureNames = Annotated[
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """Write a model in the format of a search engine.
+    """Write a model in the format of a search engine or of another program.
 
     Example: podium export listnet.podium --to elasticsearch --name shop -o shop.json
 
     Targets: elasticsearch, opensearch, solr, vespa (each also with a version, as in opensearch@3.5), onnx,
-    json. If a target cannot express a model,
-    the error gives the reason and the nearest model that can be exported.
+    lightgbm, xgboost, ranklib, json. If a target cannot express a model, the error gives the reason and the
+    nearest model that can be exported.
     """
 
     model: Annotated[Path, file_argument("MODEL", "A .podium file.")]
