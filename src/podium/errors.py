@@ -326,6 +326,10 @@ class DuplicateDocumentWarning(UserWarning):
     """A query has a document twice: each row counts as a separate document."""
 
 
+class KernelsWarning(UserWarning):
+    """The native kernels are installed, but cannot be loaded; the slow ones in NumPy run."""
+
+
 class LargeLabelsWarning(UserWarning):
     """Labels are so large that NDCG and ERR count little but the best grade."""
 

@@ -228,6 +228,25 @@ def test_a_wrong_backend_is_refused():
     assert "native or reference, got 'fast'" in python(code, PODIUM_BACKEND="fast")
 
 
+def test_native_kernels_that_cannot_be_loaded_are_named():
+    code = (
+        "import importlib, warnings\n"
+        "load = importlib.import_module\n"
+        "def broken(name, *rest):\n"
+        "    if name.endswith('_native'): raise ImportError('libstdc++.so.6: no version GLIBCXX_9')\n"
+        "    return load(name, *rest)\n"
+        "importlib.import_module = broken\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    from podium import kernels\n"
+        "print(kernels.BACKEND, [str(w.message) for w in caught])\n"
+    )
+    out = python(code, PODIUM_BACKEND="")
+    assert out.startswith("reference ")
+    assert "cannot be loaded (libstdc++.so.6: no version GLIBCXX_9)" in out
+    assert "slow kernels in NumPy run; reinstall podium-ltr" in out
+
+
 def test_the_command_reference_is_fresh():
     assert (ROOT / "docs/cli.md").read_text() == generate.cli_reference()
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from inspect import isfunction
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from podium.errors import BackendError
+from podium.errors import BackendError, KernelsWarning
 from podium.kernels import reference
 
 if TYPE_CHECKING:
@@ -39,7 +40,19 @@ def _choose_backend() -> tuple[str, ModuleType]:
                     "PODIUM_BACKEND=native, but the native kernels are not installed "
                     f"({error}); install g++ and reinstall podium-ltr"
                 ) from error
+            if not isinstance(error, ModuleNotFoundError):
+                _warn_of_broken_kernels(error)
     return "reference", reference
+
+
+def _warn_of_broken_kernels(error: ImportError) -> None:
+    """Warn that native kernels are installed, but this system cannot load them."""
+    warnings.warn(
+        f"the native kernels cannot be loaded ({error}), so the slow kernels in NumPy run; reinstall "
+        "podium-ltr from its source on this machine, or update its C++ library (libstdc++)",
+        KernelsWarning,
+        stacklevel=4,
+    )
 
 
 BACKEND, _backend = _choose_backend()
