@@ -376,6 +376,35 @@ def test_hash_strings_of_one_length(native, n, length, n_longer, seed):
     )
 
 
+@given(st.integers(0, 11), st.integers(1, 300), st.integers(0, 2**64 - 1))
+def test_hash_rows(native, n, width, seed):
+    rows = np.random.default_rng(width).integers(0, 256, (n, width)).astype(np.uint8)
+    assert_same(native.hash_rows(rows, seed), reference.hash_rows(rows, seed))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hash_rows_of_few_different_numbers(native, dtype):
+    digits = (
+        np.arange(2**12)[:, None] >> np.arange(12) & 1
+    )  # doubles that differ in their upper bits only
+    for columns in (12, 13, 40):
+        X = np.zeros((len(digits), columns), dtype=dtype)
+        X[:, :12] = digits
+        X[:, -1] += X[:, 0]
+        assert len(np.unique(native.hash_rows(X.view(np.uint8), 0))) == len(X)
+
+
+def test_hash_rows_is_uniform(native):
+    rows = np.arange(2**14, dtype=np.float64)[:, None].repeat(33, axis=1).view(np.uint8)
+    hashes = native.hash_rows(rows, 7)
+    for shift in (0, 30, 56):
+        counts = np.bincount((hashes >> np.uint64(shift)).astype(np.uint8), minlength=256)
+        # 256 cells of 64 on average: 99.9999% of chi-squares with 255 degrees are below 380.
+        assert ((counts - 64) ** 2 / 64).sum() < 380
+    assert (native.hash_rows(rows, 8) != hashes).all()
+    assert (native.hash_rows(rows[:, :-1].copy(), 7) != hashes).all()
+
+
 def test_hash_is_the_same_on_every_machine(native):
     text, offsets = packed([b"", b"a", b"GX008-86-4444840"])
     mask = 2**64 - 1
