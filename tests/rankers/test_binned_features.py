@@ -195,7 +195,8 @@ def test_bins_of_chosen_rows_are_those_of_a_copy(dtype, monkeypatch):
     X[:, 3] = random.integers(0, 3, 1000) * 1e-36  # LightGBM takes these for 0
     rows = random.permutation(1000)[:800]
     parameters = {
-        "bin_construct_sample_cnt": 300, "max_bin": 20, "min_data_in_leaf": 3, "num_threads": 1, "verbosity": -1,
+        "bin_construct_sample_cnt": 300, "max_bin": 20, "min_data_in_leaf": 3, "num_threads": 1,
+        "verbosity": -1,
     }  # fmt: skip
     chosen = binned_features._bin_chosen_rows(X, rows, parameters).set_label(rows)
     copied = lightgbm.Dataset(X[rows], rows, params=parameters).construct()
