@@ -68,15 +68,11 @@ class ExperimentResult:
         estimate = self.estimate
         if self.winner is None:
             more = estimate.more
-            rest = "it cannot be said how many" if more is None else f"about {more:,} more"
-            return f"undecided: as users click until now, {rest} {self.unit_noun} are needed"
+            if more is None:
+                return "undecided: no session prefers a model so far"
+            return f"undecided: about {more:,} more sessions are needed if users go on as before"
         loser = self.models[int(self.winner == self.models[0])]
         return f"{self.winner} beats {loser} (p = {estimate.p_value:.2g}, valid at any time)"
-
-    @property
-    def unit_noun(self) -> str:
-        """What is counted: sessions, in the wide sense."""
-        return "units (sessions, users or lists)"
 
 
 def experiment_result(log: ExperimentLog, *, level: float = 0.95) -> ExperimentResult:
