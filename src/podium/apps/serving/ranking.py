@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,7 +48,7 @@ def treated_answer(
     order = np.argsort(-scores, kind="stable")
     mixed = treatment.mix(order, X, request)
     if mixed is not None:
-        order = np.array(mixed.docs, dtype=np.int64)
+        order = _with_top(order, mixed.docs)
     ruled = None
     if request.rules is not False:
         sources = served_rules.sources(model.feature_names)
@@ -84,6 +86,13 @@ def treated_answer(
     if treatment.experiment is None and swaps is None:
         return answer, None
     return answer, treatment.record(request, answer, mixed)
+
+
+def _with_top(order: NDArray[np.int64], top: Sequence[int]) -> NDArray[np.int64]:
+    """Return an order with these rows at the top; the others follow as they were."""
+    is_below = np.ones(len(order), dtype=bool)
+    is_below[list(top)] = False
+    return np.concatenate([np.array(top, dtype=np.int64), order[is_below[order]]])
 
 
 def _may_swap(request: RankRequest, treatment: Treatment, served_rules: ServedRules) -> bool:

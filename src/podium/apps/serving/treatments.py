@@ -15,7 +15,7 @@ from podium.apps.serving.feature_values import features_of
 from podium.apps.serving.served_models import LoadedModel, ServedModels
 from podium.clicks.experiment_records import ListAttributes, ListRecord
 from podium.clicks.hashed_draws import hashed_draws, swap_neighbours
-from podium.clicks.interleaving import NO_TEAM, InterleavedList, interleave_by_draws
+from podium.clicks.interleaving import INTERLEAVING_METHODS, NO_TEAM, InterleavedList
 from podium.typing import Floats
 
 
@@ -47,18 +47,18 @@ class Treatment:
     def mix(
         self, order: NDArray[np.int64], X: Floats, request: RankRequest
     ) -> InterleavedList | None:
-        """Return the rows of the request, interleaved; None if nothing is interleaved."""
+        """Return the top rows of the request, interleaved; None if nothing is interleaved."""
         experiment, second = self.experiment, self.second
         if experiment is None or second is None:
             return None
         if second.feature_names != self.model.feature_names:
             X = features_of(request, second)
         scores, _ = second.score_rows(X, request.user_class)
+        n = min(experiment.depth, len(order))
         other = np.argsort(-scores, kind="stable")
+        tops = order[:n].tolist(), other[:n].tolist()  # no method looks below
         draw = hashed_draws("list", *self.names)
-        return interleave_by_draws(
-            order.tolist(), other.tolist(), experiment.method, experiment.depth, draw
-        )
+        return INTERLEAVING_METHODS[experiment.method](*tops, n, draw)
 
     def swaps(self, n: int) -> list[int] | None:
         """Return the order of n places after the swaps; None if there are none."""
@@ -73,9 +73,9 @@ class Treatment:
             return None
         teams = None
         if mixed is not None:
-            team = dict(zip(mixed.docs, mixed.teams, strict=True))
-            names = (*experiment.models, None)  # -1 is the last one
-            teams = [names[team[row]] for row in order]
+            names = dict(zip(mixed.docs, mixed.teams, strict=True))
+            labels = (*experiment.models, None)  # -1 is the last one
+            teams = [labels[names.get(row, NO_TEAM)] for row in order]
         arm = None if self.arm is None else experiment.models[self.arm]
         return ExperimentInfo(name=experiment.name, method=experiment.method, arm=arm, teams=teams)
 
@@ -106,17 +106,17 @@ class Treatment:
 
 def _add_mixed(attributes: ListAttributes, mixed: InterleavedList, order: Sequence[int]) -> None:
     """Add teams, credits and ranks of the documents of an answer."""
-    place = {row: at for at, row in enumerate(mixed.docs)}
-    at = [place[row] for row in order]
-    teams = [mixed.teams[i] for i in at]
-    while teams and teams[-1] == NO_TEAM:  # documents below the depth need no room in the log
-        teams.pop()
-    attributes.teams = tuple(teams)
+    team = dict(zip(mixed.docs, mixed.teams, strict=True))
+    attributes.teams = tuple([team.get(row, NO_TEAM) for row in order])
     if mixed.credits is not None:
-        attributes.credits = tuple(mixed.credits[i] for i in at)
+        credit = dict(zip(mixed.docs, mixed.credits, strict=True))
+        attributes.credits = tuple([credit.get(row, 0.0) for row in order])
     if mixed.ranks is not None:
-        one, other = mixed.ranks
-        attributes.ranks = tuple(one[i] for i in at), tuple(other[i] for i in at)
+        one, other = (dict(zip(mixed.docs, ranks, strict=True)) for ranks in mixed.ranks)
+        attributes.ranks = (
+            tuple([one.get(row, 0) for row in order]),
+            tuple([other.get(row, 0) for row in order]),
+        )
 
 
 def choose_treatment(
