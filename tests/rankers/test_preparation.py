@@ -13,7 +13,8 @@ from podium.ensemble import TopRank
 from podium.errors import DataError, ModelFileError, UnknownNameError, UsageError
 from podium.rankers import LambdaMART, Prepared, RankBoost, RankSVM, Regression, tune
 from podium.rankers.models import Linear
-from podium.rankers.preparation import Preparation, learn_preparation
+from podium.rankers.preparation import Preparation
+from podium.rankers.preparation_statistics import learn_preparation
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import RANKERS
 from podium.testing import check_ranker
