@@ -53,7 +53,8 @@ soak: $(VENV)/installed-dev
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/data/test_letor_fuzz.py \
 	  tests/postranking/test_hard_rules.py tests/labelling/test_strategies.py \
 	  tests/rankers/test_forged_models.py tests/rankers/test_model_files.py tests/data/test_damaged_files.py \
-	  tests/podium_papers/test_reproduce.py
+	  tests/podium_papers/test_reproduce.py tests/data/test_placements.py tests/labelling/test_bayesian.py \
+	  tests/clicks/test_counterfactual.py tests/clicks/test_propensities.py tests/features/test_cranfield.py
 	PODIUM_KILLS=20 PODIUM_CUTS=100 $(BIN)/python -m pytest tests/cluster/test_faults.py tests/cluster/test_lambdamart.py
 	for paper in toprank topk cfbrs rankopt rpc-mtl; do \
 	  $(BIN)/podium reproduce $$paper --data $${PODIUM_LETOR:-../shared/data} --out build/reproduce --quick || exit 1; \

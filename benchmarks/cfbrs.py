@@ -8,7 +8,8 @@ from benchmarks.measure import Contender, Report, Row, floor_of
 from benchmarks.mq2008_fold import first_fold
 from podium import RankingData
 from podium.ensemble import CFBRS, Compositions, CompositionSums
-from podium.ensemble.cfbrs.composition_plan import CompositionPlan, make_plan
+from podium.ensemble.cfbrs.composition_choice import make_plan
+from podium.ensemble.cfbrs.composition_plan import CompositionPlan
 from podium.ensemble.cfbrs.feature_blocks import fit_blocks
 from podium.rankers import LeastSquares, RankSVM
 from podium.rankers.least_squares import pair_moments

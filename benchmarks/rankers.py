@@ -336,7 +336,8 @@ def _count_passes(ranker: Ranker, data: RankingData) -> tuple[float, int]:
 
         def count(*arguments: Any, **more: Any) -> Any:
             nonlocal n_products
-            n_products += PRODUCTS[name]
+            starts_at_zero = name.endswith("_pass") and not arguments[1].any()  # X w is known
+            n_products += PRODUCTS[name] - starts_at_zero
             return product(*arguments, **more)
 
         return count

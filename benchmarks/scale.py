@@ -1,9 +1,10 @@
-"""Time and memory of a fit as data grows, beside LightGBM, XGBoost and CatBoost.
+"""Time and memory of a fit on one thread as data grows, beside LightGBM, XGBoost and CatBoost.
 
 ``python -m benchmarks scale`` takes hours. Each finished cell is kept in a file, so that an interrupted
 run continues where it ended; remove the file to measure anew. The variable PODIUM_SCALE_SIZES limits the
 sizes ("10000 100000").
-``python -m benchmarks.scale CONTENDER FOLDER`` fits one contender to saved arrays and prints its figures.
+``python -m benchmarks.scale CONTENDER FOLDER LIMIT`` fits one contender to saved arrays and prints its
+figures, if it takes at most LIMIT seconds of processor time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import importlib
 import json
 import math
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,6 +42,7 @@ TREES = {"num_leaves": N_LEAVES, "learning_rate": 0.1}
 SETTINGS: dict[str, dict[str, Any]] = {
     "lambdamart": {
         "loss": "lambdarank", "trees": N_TREES, "patience": N_TREES, "leaves": N_LEAVES, "learning_rate": 0.1,
+        "threads": 1,
     },
     "focused-svm": {"eps": 1e-3},
 }  # fmt: skip
@@ -46,6 +50,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 CELLS = memory.ROOT / "build" / "scale-cells.json"
 MIN_MARKED_SHARE = 0.1
 """The least share of the machine that other processes used for a cell to be marked as busy."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Each fit has one thread: on a busy machine, threads that wait for each other use time, too."""
 COMPOSED = ("toprank", "cfbrs", "rpc-mtl", "auto")
 """Rankers that are made of other rankers, or need more than labels."""
 
@@ -54,10 +60,12 @@ COMPOSED = ("toprank", "cfbrs", "rpc-mtl", "auto")
 class Cell:
     """The figures of one fit; without seconds it was cut, failed or was left out.
 
-    `busy` is the share of the machine that other processes used meanwhile.
+    `processor` are the seconds of processor time, `busy` is the share of the machine that other
+    processes used meanwhile.
     """
 
     seconds: float | None = None
+    processor: float | None = None
     extra_bytes: int = 0
     mark: str = ""
     busy: float = 0.0
@@ -66,7 +74,8 @@ class Cell:
         if self.seconds is None:
             return self.mark
         shared = f", busy {self.busy:.0%}" if self.busy >= MIN_MARKED_SHARE else ""
-        return f"{self.seconds:,.2f} s, {self.extra_bytes / 1e6:,.0f} MB{shared}"
+        own = "" if self.processor is None else f" ({self.processor:,.2f} s)"
+        return f"{self.seconds:,.2f} s{own}, {self.extra_bytes / 1e6:,.0f} MB{shared}"
 
 
 def run(quick: bool = False) -> Report:
@@ -84,12 +93,14 @@ def run(quick: bool = False) -> Report:
     lines = [[name, *map(str, own), _exponent(sizes, own)] for name, own in cells.items()]
     report.tables.append([header, *lines])
     report.notes += [
-        "Seconds of a fit, and the growth of the process beyond the data. Each cell is a process of its own; "
-        f"a cell that takes more than {limit} s is cut, and larger ones are left out.",
+        "Seconds of a fit on the clock, seconds of processor time in brackets, and the growth of the process "
+        "beyond the data. Each cell is a process of its own with one thread; a cell that takes more than "
+        f"{limit} s of processor time is cut, and larger ones are left out.",
         "A cell is marked as busy, with the share of the cores, if other processes used a tenth of them or "
-        "more meanwhile. It would take less time on a quiet machine, most of all where threads wait for each "
-        "other.",
-        "The exponent is that of seconds as a power of documents, between the two largest sizes measured.",
+        "more meanwhile. Its processor time is that of a quiet machine, or somewhat more; its seconds on the "
+        "clock are not.",
+        "The exponent is that of processor time as a power of documents, between the two largest sizes "
+        "measured.",
     ]
     return report
 
@@ -166,22 +177,22 @@ def _measure(name: str, folder: Path, limit: int, smaller: Sequence[Cell]) -> Ce
     """Fit in a fresh process, unless a smaller fit has not ended."""
     if smaller and smaller[-1].seconds is None:
         return Cell(mark="left out")
-    command = [sys.executable, "-m", "benchmarks.scale", name, str(folder)]
+    command = [sys.executable, "-m", "benchmarks.scale", name, str(folder), str(limit)]
     start = ProcessorUsage.now()
     try:
         done = subprocess.run(
-            command, cwd=memory.ROOT, capture_output=True, text=True, check=True, timeout=limit
-        )
-    except subprocess.TimeoutExpired:
-        return Cell(mark=f"cut at {limit} s")
+            command, cwd=memory.ROOT, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=True,
+        )  # fmt: skip
     except subprocess.CalledProcessError as error:
+        if error.returncode == -signal.SIGXCPU:
+            return Cell(mark=f"cut at {limit} s")
         return Cell(mark=f"failed: {error.stderr.strip().splitlines()[-1]:.80}")
     return Cell(**json.loads(done.stdout), busy=round(start.others(), 2))
 
 
 def _exponent(sizes: Sequence[int], cells: Sequence[Cell]) -> str:
-    """Return the slope of log seconds over log documents between the two largest sizes."""
-    times = [(n, c.seconds) for n, c in zip(sizes, cells, strict=True) if c.seconds]
+    """Return the slope of log processor time over log documents between the two largest sizes."""
+    times = [(n, c.processor) for n, c in zip(sizes, cells, strict=True) if c.processor]
     if len(times) < 2:
         return ""
     (n, before), (more, after) = times[-2:]
@@ -203,7 +214,13 @@ def _podium(name: str, X: Any, y: Any) -> Callable[[], object]:
 def _lightgbm(X: Any, y: Any) -> Callable[[], object]:
     import lightgbm
 
-    parameters = {"objective": "lambdarank", "metric": "none", "verbosity": -1, **TREES}
+    parameters = {
+        "objective": "lambdarank",
+        "metric": "none",
+        "verbosity": -1,
+        "num_threads": 1,
+        **TREES,
+    }
     sizes = np.full(len(y) // N_DOCS, N_DOCS)
     return lambda: lightgbm.train(parameters, lightgbm.Dataset(X, y, group=sizes), N_TREES)
 
@@ -212,7 +229,7 @@ def _xgboost(X: Any, y: Any) -> Callable[[], object]:
     xgboost = importlib.import_module("xgboost")
     parameters = {
         "objective": "rank:ndcg", "tree_method": "hist", "grow_policy": "lossguide",
-        "max_leaves": N_LEAVES, "max_depth": 0, "learning_rate": 0.1,
+        "max_leaves": N_LEAVES, "max_depth": 0, "learning_rate": 0.1, "nthread": 1,
     }  # fmt: skip
     qid = np.arange(len(y)) // N_DOCS
     return lambda: xgboost.train(parameters, xgboost.QuantileDMatrix(X, y, qid=qid), N_TREES)
@@ -223,7 +240,7 @@ def _catboost(X: Any, y: Any) -> Callable[[], object]:
     qid = np.arange(len(y)) // N_DOCS
     model = catboost.CatBoostRanker(
         loss_function="YetiRank", iterations=N_TREES, grow_policy="Lossguide", max_leaves=N_LEAVES,
-        learning_rate=0.1, verbose=False, allow_writing_files=False,
+        learning_rate=0.1, thread_count=1, verbose=False, allow_writing_files=False,
     )  # fmt: skip
     return lambda: model.fit(catboost.Pool(X, y, group_id=qid))
 
@@ -235,16 +252,24 @@ def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("contender", choices=(*_rankers(), *PEERS))
     parser.add_argument("folder", type=Path)
+    parser.add_argument("limit", type=int)
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # a fit that has not converged has its time, too
     X, y = np.load(options.folder / "X.npy"), np.load(options.folder / "y.npy")
     name = options.contender
     fit = PEERS[name](X, y) if name in PEERS else _podium(name, X, y)
     memory.reset_peak()
-    before, start = memory.resident("VmRSS"), time.perf_counter()
+    most = math.ceil(time.process_time()) + options.limit
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 10))
+    before, start, used = memory.resident("VmRSS"), time.perf_counter(), time.process_time()
     fit()
-    seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "extra_bytes": memory.resident("VmHWM") - before}))
+    seconds, processor = time.perf_counter() - start, time.process_time() - used
+    figures = {
+        "seconds": seconds,
+        "processor": processor,
+        "extra_bytes": memory.resident("VmHWM") - before,
+    }
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

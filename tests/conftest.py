@@ -85,20 +85,23 @@ def native() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The URL of a PostgreSQL server, ``{name}`` in it for that of a database."""
+def postgres_server(worker_id: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of the PostgreSQL server of all test processes, ``{name}`` in it for that of a database."""
     programs = postgres.programs()
     if programs is None:
         absent("no PostgreSQL: install the package postgresql, or pgserver with pip")
-    with postgres.server(programs) as url:
+    base = tmp_path_factory.getbasetemp()
+    shared = base if worker_id == "master" else base.parent
+    with postgres.shared_server(programs, shared) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
-def postgres_database(postgres_server: str) -> str:
-    """The name of a database that the tests use in turn."""
-    postgres.create(postgres_server, "podium_tests")
-    return "podium_tests"
+def postgres_database(worker_id: str, postgres_server: str) -> str:
+    """The name of a database that the tests of a process use in turn."""
+    name = f"podium_tests_{worker_id}"
+    postgres.create(postgres_server, name)
+    return name
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

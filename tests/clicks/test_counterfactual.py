@@ -1,7 +1,6 @@
 """Counterfactual estimates: by hand, without bias, with intervals that cover, and with warnings."""
 
 import dataclasses
-import os
 
 import numpy as np
 import pytest
@@ -23,8 +22,9 @@ from podium.clicks import (
     true_model,
 )
 from podium.errors import DataError, UnknownNameError, UsageError
+from tests.support.case_counts import soak_cases
 
-DRAWS = int(os.environ.get("PODIUM_CASES", "800")) // 20
+DRAWS = soak_cases(200, usual=20)
 
 
 @pytest.fixture(scope="module")

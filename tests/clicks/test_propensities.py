@@ -1,7 +1,6 @@
 """Propensities: the equation by hand, recovery of the truth, coverage, and what a log cannot say."""
 
 import importlib
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +19,9 @@ from podium.clicks import (
 from podium.clicks.interventions import InterventionTable
 from podium.clicks.true_models import data_values
 from podium.errors import DataError, NotConvergedWarning, UnknownNameError, UsageError
+from tests.support.case_counts import soak_cases
 
-DRAWS = int(os.environ.get("PODIUM_CASES", "800")) // 20
+DRAWS = soak_cases(200, usual=20)
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,10 @@ from podium.data.collections.partition import join_layouts, layout_of
 from podium.data.parquet_writer import write_parquet_blocks
 from podium.errors import DataError
 from podium.metrics import evaluate_stream
+from tests.support.case_counts import soak_cases
 
 DATA = make_synthetic(n_queries=24, n_docs=(2, 14), n_features=6, seed=8)
-PLACEMENTS = range(100)
+PLACEMENTS = range(soak_cases(100, usual=15))
 
 
 def write_collection(folder: Path, parts: list[list[RankingData]]) -> Collection:

@@ -21,8 +21,8 @@ from podium.ensemble.cfbrs import ranker as cfbrs_ranker
 from podium.ensemble.cfbrs.block_weights import Evidence
 from podium.ensemble.cfbrs.composed_model import ensemble_of
 from podium.ensemble.cfbrs.composition_boosting import boost_compositions
+from podium.ensemble.cfbrs.composition_choice import make_plan
 from podium.ensemble.cfbrs.composition_feedback import CompositionFeedback
-from podium.ensemble.cfbrs.composition_plan import make_plan
 from podium.ensemble.cfbrs.feature_blocks import BlockCombination, zscores
 from podium.ensemble.cfbrs.user_classes import votes_and_gains
 from podium.errors import (

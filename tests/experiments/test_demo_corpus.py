@@ -1,10 +1,13 @@
 """The demo's corpus: documents of the standard library, and judged queries over them."""
 
+import builtins
 import json
 import os
 import subprocess
 import sys
+import zlib
 from collections import Counter
+from importlib import import_module
 from importlib.resources import files
 
 import pytest
@@ -21,7 +24,16 @@ SOURCE = str(ROOT / "src")
 
 @pytest.fixture(scope="module")
 def all_documents():
-    return documents()
+    """The documents in a process that has imported much, where names of Python mean something else."""
+    for name in ("asyncio", "decimal", "logging", "multiprocessing", "sqlite3", "unittest.mock"):
+        import_module(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builtins, "display", print, raising=False)
+        patch.setattr(builtins, "_", 3, raising=False)
+        patch.setattr(sys, "excepthook", lambda *error: None)
+        patch.setattr(sys, "displayhook", lambda value: None)
+        patch.setattr(sys, "ps1", "> ", raising=False)
+        return documents()
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +77,8 @@ def test_nothing_is_imported_but_what_is_safe(undisturbed):
     assert not imported & {"antigravity", "this", "tkinter", "turtle", "asyncio", "idlelib", "site"}
 
 
-def test_the_corpus_is_the_same_whatever_was_imported_before(undisturbed):
-    disturbed = (
-        "import asyncio, decimal, json, logging, multiprocessing, random, sqlite3, unittest.mock\n"
-        "import builtins; builtins.display = print; builtins._ = 3\n"
-        "sys.excepthook = lambda *e: None; sys.displayhook = lambda v: None; sys.ps1 = '> '\n"
-    )
-    assert python(disturbed + START + SHOW_DIGEST) == f"{undisturbed[0]}\n"
+def test_the_corpus_is_the_same_whatever_was_imported_before(undisturbed, all_documents):
+    assert undisturbed[0] == str(zlib.crc32(repr(all_documents).encode()))
 
 
 def test_ids_are_unique_and_in_order(all_documents):

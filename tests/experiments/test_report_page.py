@@ -288,17 +288,38 @@ def test_a_page_without_the_extra_names_it(report, monkeypatch, library):
         report.to_html()
 
 
+@pytest.fixture(scope="module")
+def only_page(browser):
+    """The page of all tests: each new one is a new process."""
+    page = browser.new_page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def page(only_page):
+    only_page.set_viewport_size({"width": 1280, "height": 900})
+    only_page.emulate_media(color_scheme="light")
+    yield only_page
+    only_page.goto("about:blank")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_a_browser_shows_it_in_both_themes_at_any_width(
-    report_file, browser, tmp_path, theme, width
-):
-    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
+def test_a_browser_shows_it_in_both_themes_at_any_width(report_file, page, tmp_path, theme, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=theme)
     said, asked = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    listeners = {
+        "console": lambda message: said.append(message.text),
+        "pageerror": lambda error: said.append(str(error)),
+        "request": lambda request: asked.append(request.url),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
     page.goto(report_file.as_uri())
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
     assert said == []
     assert asked == [report_file.as_uri()]
     # No wider than the window; tables scroll by themselves.
@@ -324,7 +345,6 @@ def test_a_browser_shows_it_in_both_themes_at_any_width(
     )
     assert np.median(heights) > 8
     check_screen(page, tmp_path / "page.png", dark=theme == "dark", full_page=True)
-    page.close()
 
 
 def _brightness(colour):
@@ -332,8 +352,7 @@ def _brightness(colour):
     return 0.299 * red + 0.587 * green + 0.114 * blue
 
 
-def test_the_page_is_used_by_keyboard(report_file, browser):
-    page = browser.new_page()
+def test_the_page_is_used_by_keyboard(report_file, page):
     page.goto(report_file.as_uri())
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -344,7 +363,6 @@ def test_the_page_is_used_by_keyboard(report_file, browser):
             page.evaluate("document.activeElement.tagName + ' ' + document.activeElement.className")
         )
     assert {"A ", "DIV scroll", "SUMMARY "} <= seen
-    page.close()
 
 
 # --- many rankers
@@ -373,11 +391,9 @@ def long_report_file(long_html, tmp_path_factory):
 
 
 @pytest.fixture
-def long_page(long_report_file, browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+def long_page(long_report_file, page):
     page.goto(long_report_file.as_uri())
-    yield page
-    page.close()
+    return page
 
 
 def test_a_table_is_sorted_by_any_column(long_report, long_page):
@@ -407,14 +423,12 @@ def test_a_table_is_sorted_by_any_column(long_report, long_page):
     assert values == sorted(values, reverse=True)
 
 
-def test_rows_without_a_number_stay_at_the_end(report_file, browser):
-    page = browser.new_page()
+def test_rows_without_a_number_stay_at_the_end(report_file, page):
     page.goto(report_file.as_uri())
     table = page.locator("table.sortable").first
     for _ in ("descending", "ascending"):
         table.locator("thead button").nth(1).click()
         assert table.locator("tbody tr").last.inner_text().startswith(HOSTILE)
-    page.close()
 
 
 def test_of_many_curves_one_is_highlighted_and_the_others_are_dim(long_report, long_page):

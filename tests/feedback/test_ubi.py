@@ -576,7 +576,7 @@ def test_memory_does_not_grow_with_the_events():
         return most
 
     peak(500)  # what is allocated once
-    assert peak(36_000) < 1.1 * peak(12_000)
+    assert peak(20_000) < 1.1 * peak(10_000)
 
 
 def test_classes_come_from_paths_tables_and_functions(tmp_path):

@@ -82,7 +82,11 @@ def test_choosing_shows_what_was_measured():
 
 @pytest.mark.parametrize("name", ["podium", *MODULES])
 def test_docstring_examples(name):
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+    runner = doctest.DocTestRunner()
+    for docstring in doctest.DocTestFinder().find(importlib.import_module(name)):
+        if docstring.examples:  # to run one without examples looks at every file of every traceback
+            runner.run(docstring)
+    assert runner.failures == 0
 
 
 def test_the_readme_begins_with_the_two_commands():

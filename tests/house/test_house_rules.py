@@ -272,7 +272,8 @@ def test_means_do_not_depend_on_the_threads_of_blas():
 # Who else may write: the log that is appended to, the lock of the server, a new store, and copies that
 # end with the service.
 OWN_WRITERS = {
-    "data/atomic_files.py", "apps/serving/event_log.py", "apps/serving/reloaded_files.py",
+    "data/atomic_files.py", "apps/serving/event_log.py", "apps/serving/list_log.py",
+    "apps/serving/reloaded_files.py",
     "apps/cli/servers/store_lock.py", "apps/cli/error_reports.py", "apps/judging/secret_files.py",
     "labelling/store/database.py",  # an empty file with its mode, which SQLite then fills
 }  # fmt: skip

@@ -7,6 +7,7 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -126,18 +127,21 @@ def test_plugins_are_in_the_registries_and_broken_ones_are_named(strangers):
 
 def test_a_ranker_of_another_package_is_trained_saved_and_loaded(strangers, tmp_path):
     (tmp_path / "train.txt").write_text("2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:1\n")
-    arguments = ["train", "stiff-svm", "train.txt", "-o", "model.podium"]
-    for command in (arguments, ["predict", "model.podium", "train.txt", "-o", "scores.txt"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "podium", *command], capture_output=True, text=True, check=False,
-            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(strangers)},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    scores = [float(line) for line in (tmp_path / "scores.txt").read_text().split()]
-    assert scores[0] > scores[1] > scores[2]
-    listed = run(strangers, "-m", "podium", "rankers")
-    assert "stiff-svm" in listed.stdout
-    assert "left out the plug-in 'missing' of strangers" in listed.stderr
+    model, data, scores = (str(tmp_path / name) for name in ("m.podium", "train.txt", "scores.txt"))
+    commands = [
+        ["train", "stiff-svm", data, "-o", model], ["predict", model, data, "-o", scores], ["rankers"],
+    ]  # fmt: skip
+    code = (
+        "from podium.apps.cli import app\n"
+        f"for words in {commands!r}:\n"
+        "    assert app(words, standalone_mode=False) in (None, 0)\n"
+    )
+    done = run(strangers, "-c", code)
+    assert done.returncode == 0, done.stderr
+    values = [float(line) for line in Path(scores).read_text().split()]
+    assert values[0] > values[1] > values[2]
+    assert "stiff-svm" in done.stdout
+    assert "left out the plug-in 'missing' of strangers" in done.stderr
 
 
 def test_names_of_podium_ask_for_no_plugins(monkeypatch):

@@ -22,6 +22,7 @@ from podium.labelling import (
 from podium.labelling.screen_questions import current_question
 from podium.labelling.strategies.pair_answers import collect_answers
 from podium.labelling.strategies.place_belief import infer_places, memberships, place_priors
+from tests.support.case_counts import soak_cases
 from tests.support.true_assessors import answer, judge, true_top, weak_orders
 
 BOUND = STRATEGIES["bayesian"].bound
@@ -71,14 +72,17 @@ def test_longer_lists_are_exact_with_and_without_a_prior(n, k):
 
 
 def test_no_errors_cost_at_most_a_quarter_more_than_the_tournament():
-    bayesian, tournament = (simulate(name, 100, 10, runs=6) for name in ("bayesian", "tournament"))
+    bayesian, tournament = (
+        simulate(name, 100, 10, runs=soak_cases(6)) for name in ("bayesian", "tournament")
+    )
     assert bayesian.recall == bayesian.overlap == 1
     assert bayesian.mean <= 1.25 * tournament.mean
 
 
 def test_errors_cost_far_less_recall_than_in_a_tournament():
     bayesian, tournament = (
-        simulate(name, 40, 5, noise=0.1, runs=10) for name in ("bayesian", "tournament")
+        simulate(name, 40, 5, noise=0.1, runs=soak_cases(10, usual=6))
+        for name in ("bayesian", "tournament")
     )
     assert bayesian.recall >= tournament.recall + 0.15
     assert bayesian.mean < 4 * tournament.mean
@@ -89,9 +93,10 @@ def test_what_it_expects_is_what_it_finds():
 
     They go on for the order when the top k is certain enough, so short lists are better than they state.
     """
+    runs = soak_cases(24, usual=8)
     for noise in (0.1, 0.2):
-        simulation = simulate("bayesian", 30, 5, noise=noise, runs=24)
-        spread = 3 * simulation.recalls.std() / 24**0.5
+        simulation = simulate("bayesian", 30, 5, noise=noise, runs=runs)
+        spread = 3 * simulation.recalls.std() / runs**0.5
         surplus = simulation.recall - simulation.certainty
         assert -spread - 0.01 <= surplus <= spread + 0.06
 
@@ -139,7 +144,8 @@ def test_a_prior_is_a_distribution_for_every_trust():
 
 def test_a_good_prior_saves_questions_and_a_random_one_costs_few():
     good, none, useless = (
-        simulate("bayesian", 40, 5, noise=0.1, runs=8, prior_tau=tau) for tau in (0.7, None, 0.0)
+        simulate("bayesian", 40, 5, noise=0.1, runs=soak_cases(8, usual=3), prior_tau=tau)
+        for tau in (0.7, None, 0.0)
     )
     assert good.mean < 0.9 * none.mean
     assert useless.mean < 1.3 * none.mean

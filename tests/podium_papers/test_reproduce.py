@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from dataclasses import asdict, replace
 
 import msgspec
@@ -64,12 +65,13 @@ run_toprank = PAPERS["toprank"].run
 
 
 def reduced_toprank(data, **settings):
-    return run_toprank({name: folds[:2] for name, folds in data.items()}, **settings)
+    return run_toprank({name: folds[:1] for name, folds in data.items()}, **settings)
 
 
 @pytest.fixture(autouse=True)
 def _smaller(monkeypatch):
-    """Quick runs in seconds: fewer compositions, folds and generated lists."""
+    """Quick runs in seconds: fewer compositions, folds, rounds and generated lists."""
+    monkeypatch.setattr("podium_papers.topk.rankers.QUICK_BOOSTING_ROUNDS", 10)
     monkeypatch.setitem(PAPERS, "toprank", replace(PAPERS["toprank"], run=reduced_toprank))
     monkeypatch.setitem(PAPERS, "cfbrs", replace(PAPERS["cfbrs"], run=reduced_cfbrs))
     sizes = {rpc_mtl_data.SHORT: (6, 10), rpc_mtl_data.LONG: (6, 12)}
@@ -125,6 +127,23 @@ def made(letor, tmp_path_factory):
     return Made(letor, tmp_path_factory.mktemp)
 
 
+@pytest.fixture(scope="module", params=PAPERS)
+def name(request):
+    """Each paper in turn; as a fixture of the file, so that all tests of a paper follow each other."""
+    return request.param
+
+
+@pytest.fixture
+def rankopt_figures(made, monkeypatch):
+    """The figures of rankopt are those of an earlier run: what a test does not look at is not drawn again."""
+    figures = made["rankopt"][0] / "figures"
+
+    def copy(record, folder):
+        shutil.copytree(figures, folder, dirs_exist_ok=True)
+
+    monkeypatch.setitem(PAPERS, "rankopt", replace(PAPERS["rankopt"], draw=copy))
+
+
 def rows_of(path):
     with path.open(newline="", encoding="utf-8") as text:
         return list(csv.reader(text))
@@ -133,7 +152,6 @@ def rows_of(path):
 # --- every paper
 
 
-@pytest.mark.parametrize("name", PAPERS)
 def test_a_paper_is_written_whole(made, name):
     folder, told = made[name]
     assert [one["name"] for one in told["data"]] == SOURCES[name]
@@ -154,7 +172,6 @@ def test_a_paper_is_written_whole(made, name):
         assert f"- {one['name']}: {one['needs']}." in text
 
 
-@pytest.mark.parametrize("name", PAPERS)
 def test_every_figure_of_the_page_is_there_and_no_other(made, name):
     folder, _ = made[name]
     named = re.findall(r"\]\((figures/[^)]+)\)", (folder / f"{name}.md").read_text())
@@ -163,7 +180,6 @@ def test_every_figure_of_the_page_is_there_and_no_other(made, name):
     assert all((folder / figure).read_bytes().startswith(b"<?xml") for figure in named)
 
 
-@pytest.mark.parametrize("name", PAPERS)
 def test_every_table_of_the_page_is_a_csv_file(made, name):
     folder, _ = made[name]
     tables = list(pages.find_tables((folder / f"{name}.md").read_text()))
@@ -175,7 +191,6 @@ def test_every_table_of_the_page_is_a_csv_file(made, name):
         assert not any("**" in cell for row in rows for cell in row)
 
 
-@pytest.mark.parametrize("name", PAPERS)
 def test_the_html_page_needs_nothing_beside_it(made, name):
     folder, _ = made[name]
     text = (folder / f"{name}.html").read_text()
@@ -187,7 +202,6 @@ def test_the_html_page_needs_nothing_beside_it(made, name):
     assert "<script" not in text
 
 
-@pytest.mark.parametrize("name", PAPERS)
 def test_results_are_strict_json_that_can_be_read_back(made, name):
     folder, _ = made[name]
 
@@ -205,11 +219,11 @@ def test_results_are_strict_json_that_can_be_read_back(made, name):
 
 def test_the_same_bytes_with_another_number_of_processes(made, letor, tmp_path):
     """Of one paper, to the last file; the tests of each other paper hold its results equal."""
-    name = "rpc-mtl"
-    run("reproduce", name, "--data", letor, "--out", tmp_path, "--quick", "--jobs", 2)
-    folder, _ = made[name]
+    paper = "rpc-mtl"
+    run("reproduce", paper, "--data", letor, "--out", tmp_path, "--quick", "--jobs", 2)
+    folder, _ = made[paper]
     for path in (
-        folder / f"{name}.json",
+        folder / f"{paper}.json",
         *folder.glob("figures/*"),
         # Times and seconds are no part of what the seed says.
         *(p for p in folder.glob("tables/*") if not re.search("-(time|a-whole-fit)", p.name)),
@@ -217,6 +231,7 @@ def test_the_same_bytes_with_another_number_of_processes(made, letor, tmp_path):
         assert path.read_bytes() == (tmp_path / path.relative_to(folder)).read_bytes(), path.name
 
 
+@pytest.mark.usefixtures("rankopt_figures")
 def test_another_seed_is_another_result(made, letor, tmp_path):
     options = ("--data", letor, "--out", tmp_path, "--quick", "--jobs", 1)
     run("reproduce", "rankopt", *options, "--seed", 3)
@@ -343,6 +358,7 @@ def test_too_few_features_for_the_users_are_refused(letor):
 # --- going on
 
 
+@pytest.mark.usefixtures("rankopt_figures")
 def test_a_run_that_was_ended_goes_on(made, letor, tmp_path, monkeypatch):
     options = ("reproduce", "rankopt", "--data", letor, "--out", tmp_path, "--quick", "--jobs", 1)
     paper, done = PAPERS["rankopt"], []

@@ -183,3 +183,24 @@ def test_rows_in_batches_change_no_bit(dtype, monkeypatch):
     in_batches = clone(ranker).fit(train, valid=valid)
     assert at_once.predict(valid).tobytes() == in_batches.predict(valid).tobytes()
     assert len(in_batches.history_.steps) == len(at_once.history_.steps) == 5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bins_of_chosen_rows_are_those_of_a_copy(dtype, monkeypatch):
+    monkeypatch.setattr(binned_features, "ROWS_PER_BATCH", 70)
+    random = np.random.default_rng(4)
+    X = random.standard_normal((1000, 4)).astype(dtype)
+    X[random.random(X.shape) < 0.3] = 0
+    X[random.random(X.shape) < 0.2] = np.nan
+    X[:, 3] = random.integers(0, 3, 1000) * 1e-36  # LightGBM takes these for 0
+    rows = random.permutation(1000)[:800]
+    parameters = {
+        "bin_construct_sample_cnt": 300, "max_bin": 20, "min_data_in_leaf": 3, "num_threads": 1,
+        "verbosity": -1,
+    }  # fmt: skip
+    chosen = binned_features._bin_chosen_rows(X, rows, parameters).set_label(rows)
+    copied = lightgbm.Dataset(X[rows], rows, params=parameters).construct()
+    settings = parameters | {"objective": "regression"}
+    ours, theirs = (lightgbm.train(settings, d, 5).model_to_string() for d in (chosen, copied))
+    assert ours == theirs
+    assert ours.count("threshold=") == 5

@@ -189,11 +189,11 @@ print(max(most, own()) - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="own memory is read from /proc")
 def test_own_memory_is_a_share_of_the_data(tmp_path):
-    n, d = 40_000, 300
+    n, d = 25_000, 300
     X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
     data = RankingData.from_arrays(X, np.arange(n) % 3, qid=np.arange(n) // 50)
     collection = write_parts(data, tmp_path)
     command = [sys.executable, "-c", OWN_MEMORY, str(collection.folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    # In memory it would be 48 MB (X.nbytes) and more.
+    # In memory it would be 30 MB (X.nbytes) and more.
     assert int(done.stdout) < 0.1 * X.nbytes + 15e6

@@ -13,10 +13,12 @@ from podium.ensemble import TopRank
 from podium.errors import DataError, ModelFileError, UnknownNameError, UsageError
 from podium.rankers import LambdaMART, Prepared, RankBoost, RankSVM, Regression, tune
 from podium.rankers.models import Linear
-from podium.rankers.preparation import Preparation, learn_preparation
+from podium.rankers.preparation import Preparation
+from podium.rankers.preparation_statistics import learn_preparation
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import RANKERS
 from podium.testing import check_ranker
+from tests.support.small_rankers import cheap
 
 NAMES = ["price", "clicks", "age"]
 
@@ -220,7 +222,7 @@ def test_it_equals_the_ranker_on_features_prepared_by_hand():
 @pytest.mark.parametrize("name", [n for n in RANKERS if n not in ("toprank", "cfbrs", "rpc-mtl")])
 def test_every_ranker_takes_missing_values_if_asked_to(name):
     data = queries()
-    ranker = Prepared(RANKERS[name]())
+    ranker = Prepared(cheap(name))
     assert np.isfinite(ranker.fit(data).predict(data)).all()
 
 

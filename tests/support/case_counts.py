@@ -8,6 +8,8 @@ USUAL_CASES = 500 if IS_SOAK else 50
 """Of a test that names no number."""
 
 
-def soak_cases(number: int) -> int:
-    """Return the number of cases in `make soak`; a third of it elsewhere."""
-    return number if IS_SOAK else number // 3
+def soak_cases(number: int, usual: int | None = None) -> int:
+    """Return the number of cases in `make soak`; elsewhere the usual number, by default a third of it."""
+    if IS_SOAK:
+        return number
+    return number // 3 if usual is None else usual

@@ -1,16 +1,16 @@
 """A PostgreSQL server for the tests: the system's or the one that pgserver brings, as any user."""
 
+import fcntl
 import os
 import pwd
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, TextIO
 
 
 def programs() -> Path | None:
@@ -45,37 +45,87 @@ def empty(server: str, name: str) -> None:
 
 
 @contextmanager
-def server(programs: Path) -> Iterator[str]:
-    """The URL of a server that lives as long as the context, ``{name}`` for that of a database."""
-    # Short: the path of a socket has at most 107 characters.
-    folder = Path(tempfile.mkdtemp(prefix="podium-pg-", dir="/tmp"))
-    who = {}
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        nobody = pwd.getpwnam("nobody")
-        who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-        programs = _reachable(programs, folder)
+def shared_server(programs: Path, folder: Path) -> Iterator[str]:
+    """The URL of a server that all test processes with this folder share, ``{name}`` for that of a database.
+
+    The first process starts it, and the last one ends it. To make a server takes seconds of a processor.
+    """
+    users = folder / "postgres-users"
+    with _locked(users) as file:
+        if not (folder_name := file.read()):
+            folder_name = str(_start(programs))
+            file.write(folder_name)
+            file.flush()
+        place = Path(folder_name)
+        (place / "users" / str(os.getpid())).touch()
     try:
-        made = subprocess.run(
-            [programs / "initdb", "-D", folder / "data", "-U", "podium", "-A", "trust", "-E", "UTF8",
-             "--locale=C", "--no-sync"],
-            capture_output=True, text=True, check=False, cwd=folder, **who,
-        )  # fmt: skip
-        assert made.returncode == 0, made.stderr
-        with open(folder / "log", "w") as log:
-            running = subprocess.Popen(
-                [programs / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses=",
-                 "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "autovacuum=off"],
-                stdout=log, stderr=log, cwd=folder, **who,
-            )  # fmt: skip
-        try:
-            _wait(folder, running)
-            yield f"postgresql://podium@/{{name}}?host={folder}"
-        finally:
-            running.send_signal(signal.SIGQUIT)  # at once: nobody needs the data any more
-            running.wait(timeout=30)
+        yield f"postgresql://podium@/{{name}}?host={place}"
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with _locked(users) as file:
+            (place / "users" / str(os.getpid())).unlink()
+            if not any((place / "users").iterdir()):
+                _stop(programs, place)
+                file.truncate(0)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[TextIO]:
+    """A file that one process at a time has open."""
+    with open(path, "a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        yield file
+
+
+def _start(programs: Path) -> Path:
+    """Start a server, and return its folder."""
+    # Short: the path of a socket has at most 107 characters.
+    place = Path(tempfile.mkdtemp(prefix="podium-pg-", dir="/tmp"))
+    (place / "users").mkdir()
+    if who := _owner():
+        os.chown(place, who["user"], who["group"])
+        programs = _reachable(programs, place)
+    _run(
+        [programs / "initdb", "-D", place / "data", "-U", "podium", "-A", "trust", "-E", "UTF8",
+         "--locale=C", "--no-sync"], place,
+    )  # fmt: skip
+    settings = "fsync=off", "full_page_writes=off", "autovacuum=off", "listen_addresses="
+    options = " ".join(["-k", str(place), *(f"-c {setting}" for setting in settings)])
+    _run([*_control(programs, place), "-l", place / "log", "-w", "-o", options, "start"], place)
+    return place
+
+
+def _stop(programs: Path, place: Path) -> None:
+    """End the server at once, because nobody needs the data any more, and remove its folder."""
+    if _owner():
+        programs = _reachable(programs, place)
+    try:
+        _run([*_control(programs, place), "-m", "immediate", "stop"], place)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _control(programs: Path, place: Path) -> list[Path | str]:
+    return [programs / "pg_ctl", "-s", "-D", place / "data"]
+
+
+def _owner() -> dict[str, Any]:
+    """Who runs the server: PostgreSQL refuses to run as root."""
+    if os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _run(command: list[Path | str], place: Path) -> None:
+    """Run a program of PostgreSQL; a server that it starts does not keep our pipes open."""
+    with open(place / "output", "a+") as output:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False, cwd=place,
+            **_owner(),
+        )  # fmt: skip
+        output.seek(0)
+        assert done.returncode == 0, output.read()
 
 
 def _reachable(programs: Path, folder: Path) -> Path:
@@ -85,20 +135,8 @@ def _reachable(programs: Path, folder: Path) -> Path:
         return programs
     # .../pgserver/pginstall/bin finds its libraries in .../pgserver.libs, beside its package.
     package, copied = programs.parents[1], folder / "bundle"
+    if copied.exists():
+        return copied / programs.relative_to(package.parent)
     for part in (package, package.with_name(f"{package.name}.libs")):
         shutil.copytree(part, copied / part.name)
     return copied / programs.relative_to(package.parent)
-
-
-def _wait(folder: Path, running: subprocess.Popen) -> None:
-    import psycopg
-
-    until = time.monotonic() + 60
-    while True:
-        try:
-            psycopg.connect(f"postgresql://podium@/postgres?host={folder}").close()
-            return
-        except psycopg.OperationalError:
-            assert running.poll() is None, (folder / "log").read_text()
-            assert time.monotonic() < until, (folder / "log").read_text()
-            time.sleep(0.05)

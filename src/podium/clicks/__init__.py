@@ -1,5 +1,6 @@
 """Clicks without bias: sessions, click models, propensities, counterfactual estimates, simulation."""
 
+from podium.clicks.anytime_tests import AnytimeEstimate, anytime_estimate
 from podium.clicks.chain_models import (
     CascadeModel,
     DependentClickModel,
@@ -31,6 +32,14 @@ from podium.clicks.examination_models import (
     RankClickRates,
     UserBrowsingModel,
 )
+from podium.clicks.experiment_log import ExperimentLog, read_experiment
+from podium.clicks.experiment_result import ExperimentResult, experiment_result
+from podium.clicks.interleaving import (
+    INTERLEAVING_METHODS,
+    InterleavedList,
+    interleave,
+    outcome,
+)
 from podium.clicks.interventions import Identification, InterventionTable
 from podium.clicks.propensities import METHODS, PropensityEstimate, estimate_propensities
 from podium.clicks.regression_em import regression_em
@@ -43,6 +52,7 @@ from podium.clicks.table_sessions import TABLE_COLUMNS
 from podium.clicks.true_models import true_model
 
 __all__ = [
+    "AnytimeEstimate",
     "CLICK_MODELS",
     "CascadeModel",
     "ClickModel",
@@ -52,9 +62,13 @@ __all__ = [
     "DocumentPairs",
     "DynamicBayesianModel",
     "ESTIMATORS",
+    "ExperimentLog",
+    "ExperimentResult",
     "FitSettings",
     "FitSummary",
+    "INTERLEAVING_METHODS",
     "Identification",
+    "InterleavedList",
     "InterventionTable",
     "METHODS",
     "POLICY_METRICS",
@@ -71,14 +85,19 @@ __all__ = [
     "StandardErrors",
     "TABLE_COLUMNS",
     "UserBrowsingModel",
+    "anytime_estimate",
     "bootstrap_errors",
     "compare_policies",
     "estimate_propensities",
     "evaluate_policy",
+    "experiment_result",
     "fit_click_model",
+    "interleave",
     "load_click_model",
     "load_sessions",
+    "outcome",
     "policy_lists",
+    "read_experiment",
     "read_sessions",
     "regression_em",
     "save_click_model",

@@ -107,8 +107,14 @@ def _merge(rows: EventRows, n_lists: int) -> _ListRows:
     return _ListRows(
         lists, docs, place, has_impression & (last_impression > first[IMPRESSION]), is_in_list, is_clicked,
         _least(row, time, kind == CLICK, n), earliest,
-        _least(row, base, kind == IMPRESSION, n),
+        _bases_of_documents(row, base, kind, n),
     )  # fmt: skip
+
+
+def _bases_of_documents(row: Ints, base: Floats, kind: Ints, n: int) -> Floats:
+    """Return base positions by impressions, else by the record of the query."""
+    shown = _least(row, base, kind == IMPRESSION, n)
+    return np.where(np.isnan(shown), _least(row, base, kind == HIT, n), shown)
 
 
 def _from_one(rows: EventRows, positions: Floats, n_lists: int) -> Floats:

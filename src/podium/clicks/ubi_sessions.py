@@ -156,6 +156,7 @@ class _UbiRows:
 
     def _add_queries(self, lines: list[UbiLine]) -> None:
         hits: list[tuple[int, list[Any]]] = []
+        bases: list[float] = []
         for line in lines:
             query = line if line.source is None else self._add_search_hit(line.source)
             if query is None:
@@ -168,12 +169,14 @@ class _UbiRows:
             self._add_query(number, query)
             if query.query_response_hit_ids:
                 hits.append((number, query.query_response_hit_ids))
+                bases += _base_positions(query, len(query.query_response_hit_ids))
         docs = self.rows.docs
         self.rows.add(
             sum(len(names) for _, names in hits),
             list_number=[number for number, names in hits for _ in names],
             doc=[docs[d if type(d) is str else str(d)] for _, names in hits for d in names],
             position=[place for _, names in hits for place in range(1, len(names) + 1)], kind=HIT,
+            base=bases,
         )  # fmt: skip
 
     def _add_search_hit(self, source: dict[str, Any]) -> UbiLine | None:
@@ -246,6 +249,14 @@ def _record_keys(
     if not any(ids):
         return 0.0
     return [hash(str(i)) if i else 0 for i in ids]
+
+
+def _base_positions(query: UbiLine, n: int) -> list[float]:
+    """Return the positions of the hits of a query before the swaps of the service; NaN without."""
+    bases = (query.query_attributes or {}).get("base_positions")
+    if not isinstance(bases, list) or len(bases) != n:
+        return [nan] * n
+    return [number_of(base) for base in bases]
 
 
 def _add_user(users: dict[int, Any], number: int, line: UbiLine) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from podium import kernels
 from podium.data.argument_checks import to_array, to_labels
 from podium.data.categories import Category
 from podium.data.data_description import DataDescription
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 MAX_DIGESTED_BYTES = 64 << 20
 """The most bytes of features that a fingerprint digests as they are (64 MiB)."""
+WIDE_ROW_BYTES = 256
+"""The least bytes of a document's features that are hashed eight words at a time, not as text."""
 MAX_KEPT_COLUMNS = 4
 """The most columns of derived values that the data keeps."""
 
@@ -235,11 +238,14 @@ class RankingData(RankingColumns):
         return digest.hexdigest()
 
     def feature_hashes(self, seed: int = 0) -> NDArray[np.uint64]:
-        """Return a number for each document that its features decide."""
+        """Return a number for each document that its features decide; wide rows are read by words."""
 
         def compute(data: RankingData) -> NDArray[np.uint64]:
-            bounds = np.arange(len(data) + 1, dtype=np.int64) * data.X[:1].nbytes
-            return Strings(data.X.view(np.uint8).reshape(-1), bounds).hash(seed)
+            features, width = data.X.view(np.uint8), data.X[:1].nbytes
+            if width >= WIDE_ROW_BYTES:
+                return kernels.hash_rows(features, int(seed))
+            bounds = np.arange(len(data) + 1, dtype=np.int64) * width
+            return Strings(features.reshape(-1), bounds).hash(seed)
 
         return self.per_document(f"feature hashes, seed {seed}", compute)
 

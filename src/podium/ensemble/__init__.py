@@ -14,8 +14,9 @@ from podium.ensemble.cfbrs.block_weights import (
 )
 from podium.ensemble.cfbrs.composed_model import ComposedModel, LinearComposedModel, ensemble_of
 from podium.ensemble.cfbrs.composition_boosting import boost_compositions
+from podium.ensemble.cfbrs.composition_choice import make_plan
 from podium.ensemble.cfbrs.composition_feedback import CompositionFeedback
-from podium.ensemble.cfbrs.composition_plan import CompositionPlan, make_plan
+from podium.ensemble.cfbrs.composition_plan import CompositionPlan
 from podium.ensemble.cfbrs.composition_sums import CompositionSums
 from podium.ensemble.cfbrs.compositions import Compositions, block_spans
 from podium.ensemble.cfbrs.feature_blocks import BlockCombination, BlockVotes

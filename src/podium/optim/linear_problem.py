@@ -111,7 +111,7 @@ class LinearProblem:
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Return f(w) and its gradient."""
-        if self.linear_pass is not None and w.any():
+        if self.linear_pass is not None:
             value, gradient = self.linear_pass(self.X, w, self.rows)
         else:
             value, g = self.loss(self.scores(w))

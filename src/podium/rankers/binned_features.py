@@ -125,10 +125,7 @@ def bin_training_rows(
         return dataset.set_group(columns.sizes) if has_queries else dataset
     if shared is not None:
         shared.entries.clear()  # the old data sets must not stand beside the new one
-    dataset = lightgbm().Dataset(
-        _features(train), columns.labels, group=columns.sizes, weight=columns.weight,
-        params=parameters, free_raw_data=True,
-    ).construct()  # fmt: skip
+    dataset = _bin_rows(train, columns, parameters)
     if shared is not None:
         shared.keep("train", rows, dataset)
     return dataset
@@ -140,10 +137,56 @@ def bin_validation_rows(dataset: Any, valid: RankingData, parameters: dict[str, 
     binned = None if shared is None else shared.take("valid", rows)
     if binned is None:
         # Without parameters the data set would set the number of threads back to all cores.
-        binned = dataset.create_valid(_features(valid), params=parameters).construct()
+        matrix = _small_matrix(valid)
+        features = _row_batches(*_chosen_rows(valid)) if matrix is None else matrix
+        binned = dataset.create_valid(features, params=parameters).construct()
         if shared is not None:
             shared.keep("valid", rows, binned)
     return binned
+
+
+def _bin_rows(train: RankingData, columns: TrainingColumns, parameters: dict[str, Any]) -> Any:
+    """Return LightGBM's data set of the rows, in their order: the same for a copy and for chosen rows."""
+    if (matrix := _small_matrix(train)) is not None:
+        return lightgbm().Dataset(
+            matrix, columns.labels, group=columns.sizes, weight=columns.weight, params=parameters,
+            free_raw_data=True,
+        ).construct()  # fmt: skip
+    dataset = _bin_chosen_rows(*_chosen_rows(train), parameters)
+    dataset.set_label(columns.labels)
+    if columns.weight is not None:
+        dataset.set_weight(columns.weight)
+    return dataset if columns.sizes is None else dataset.set_group(columns.sizes)
+
+
+def _bin_chosen_rows(X: Matrix, rows: NDArray[np.int64], parameters: dict[str, Any]) -> Any:
+    """Return LightGBM's data set of these rows, without labels.
+
+    LightGBM asks a sequence for the rows of its sample one by one, which takes longer than to bin them.
+    """
+    dataset = lightgbm().Dataset(None, params=parameters)
+    sample = dataset._create_sample_indices(total_nrow=len(rows))
+    values, places = _sampled_columns(X, rows[sample])
+    dataset._init_from_sample(values, places, len(sample), len(rows))
+    for first in range(0, len(rows), ROWS_PER_BATCH):
+        dataset._push_rows(X[rows[first : first + ROWS_PER_BATCH]])
+    return dataset
+
+
+def _sampled_columns(
+    X: Matrix, sample: NDArray[np.int64]
+) -> tuple[list[Floats], list[NDArray[np.int32]]]:
+    """Return the values of each feature in these rows that LightGBM does not take for 0, and their places."""
+    columns = np.empty((X.shape[1], len(sample)))
+    for first in range(0, len(sample), ROWS_PER_BATCH):
+        block = slice(first, first + ROWS_PER_BATCH)
+        columns[:, block] = X[sample[block]].T
+    numbers = np.arange(len(sample), dtype=np.int32)
+    kept = [~(np.abs(column) <= SMALLEST_VALUE) for column in columns]  # NaN is kept
+    return (
+        [column if k.all() else column[k] for column, k in zip(columns, kept, strict=True)],
+        [numbers if k.all() else numbers[k] for k in kept],
+    )
 
 
 def has_splits(dataset: Any, n_features: int) -> bool:
@@ -161,18 +204,22 @@ def tiny_features(data: RankingData) -> list[str]:
     ]
 
 
-def _features(data: RankingData) -> Any:
-    """Return the features of the rows for LightGBM: a matrix, or rows that it asks for batch by batch.
+def _small_matrix(data: RankingData) -> Matrix | None:
+    """Return the features for LightGBM as a matrix; None if a copy of the rows would be large.
 
-    Both give the same bins. The first use of memory for a large copy takes longer than the copy itself.
+    The first use of memory for a large copy takes longer than the copy itself.
     """
     X, rows = data.stored_features()
     if mapped_file(X) is not None:
-        return _row_batches(X, np.arange(len(X)) if rows is None else rows)
+        return None
     if rows is None:
         return X
-    is_small = data.n_features * X.itemsize * len(rows) <= MAX_COPIED_BYTES
-    return X[rows] if is_small else _row_batches(X, rows)
+    return X[rows] if data.n_features * X.itemsize * len(rows) <= MAX_COPIED_BYTES else None
+
+
+def _chosen_rows(data: RankingData) -> tuple[Matrix, NDArray[np.int64]]:
+    X, rows = data.stored_features()
+    return X, np.arange(len(X)) if rows is None else rows
 
 
 def _row_batches(X: Matrix, rows: NDArray[np.int64]) -> Any:
@@ -184,9 +231,7 @@ def _row_batches(X: Matrix, rows: NDArray[np.int64]) -> Any:
         batch_size = ROWS_PER_BATCH
 
         def __getitem__(self, index: int | slice) -> Matrix:
-            chosen = X[rows[index]]
-            # Sampled rows, from which bins are made, come one by one and must be float64.
-            return chosen if isinstance(index, slice) else chosen.astype(np.float64)
+            return X[rows[index]]
 
         def __len__(self) -> int:
             return len(rows)

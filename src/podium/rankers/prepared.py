@@ -19,14 +19,8 @@ from podium.rankers.importance import feature_names_of
 from podium.rankers.input_checks import as_data, column_names
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model, check_categories
-from podium.rankers.preparation import (
-    Bounds,
-    Imputation,
-    Preparation,
-    Scaling,
-    check_bounds,
-    learn_preparation,
-)
+from podium.rankers.preparation import Bounds, Imputation, Preparation, Scaling
+from podium.rankers.preparation_statistics import check_bounds, learn_preparation
 from podium.rankers.prepared_model import PreparedModel
 from podium.rankers.wrapped_ranker import WrappedRanker
 

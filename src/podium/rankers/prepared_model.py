@@ -38,7 +38,7 @@ class PreparedModel(Model):
     Examples
     --------
     >>> import numpy as np
-    >>> from podium.rankers.preparation import learn_preparation
+    >>> from podium.rankers.preparation_statistics import learn_preparation
     >>> steps = learn_preparation(np.array([[1.0], [3.0]]), ["price"], scale="minmax")
     >>> PreparedModel(steps, Linear(np.array([2.0]))).predict(np.array([[2.0]])).tolist()
     [1.0]

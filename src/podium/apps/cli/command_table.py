@@ -142,6 +142,10 @@ COMMANDS: Entries = {
                 "clicks",
                 "Estimate what other rankings would have earned, from the clicks of a log.",
             ),
+            "interleaving": CommandEntry(
+                "experiments",
+                "Say which of two models users prefer, by interleaving or an A/B test of podium serve.",
+            ),
         },
     ),
     "judge": GroupEntry(

@@ -27,6 +27,7 @@ from podium.apps.http.security_headers import encode_headers, security_headers
 from podium.apps.serving.decoding import BodyDecoder
 from podium.apps.serving.error_answers import error_body
 from podium.apps.serving.event_log import EventLog
+from podium.apps.serving.list_log import ListLog, list_log_path
 from podium.apps.serving.openapi import openapi
 from podium.apps.serving.pages import Page, read_pages
 from podium.apps.serving.prometheus_metrics import CONTENT_TYPE, ServingMetrics
@@ -71,6 +72,11 @@ class RankingService:
             None
             if settings.events is None
             else EventLog(settings.events, settings.max_log, settings.durability)
+        )
+        self._list_log = (
+            ListLog(list_log_path(settings.events), settings.max_log)
+            if settings.events is not None and (settings.experiment is not None or settings.swap)
+            else None
         )
         self._gate = Gate(settings.access)
         self._token = TokenCheck(settings.token, settings.access.wrong_tries)
@@ -151,7 +157,7 @@ class RankingService:
 
     async def _run_operation(self, operation: Operation, body: bytes | None) -> bytes:
         """Decode the body, run the operation and encode its answer; long work runs in a thread."""
-        context = RequestContext(self.files.state, self.metrics, self._event_log)
+        context = RequestContext(self.files.state, self.metrics, self._event_log, self._list_log)
         threads = self._disk_threads if operation.waits_for_disk else self._threads
 
         def decode() -> Any:
@@ -252,6 +258,8 @@ class RankingService:
         self._disk_threads.close()
         if self._event_log is not None:
             await asyncio.get_running_loop().run_in_executor(None, self._event_log.close)
+        if self._list_log is not None:
+            self._list_log.close()
         await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -39,7 +39,8 @@ class RankRequest(RequestPart):
     """One query's documents: `documents` with features by name, or `features`, one row per document.
 
     `feature_names` names the columns of `features`, in any order; without it they are the model's, in its
-    order. `rules`: true applies the service's rules; a list of rules applies these.
+    order. `rules`: true applies the service's rules; a list of rules applies these. `session` and `user` keep
+    their arm in an experiment; it changes only requests with an `id`.
     """
 
     documents: list[RankDocument] | None = None
@@ -53,6 +54,8 @@ class RankRequest(RequestPart):
     rules: bool | RuleRecords = False
     query: Text | None = None
     id: Text | None = None
+    session: Text | None = None
+    user: Text | None = None
     conflicts: Literal["yield", "error"] = "yield"
     today: datetime.date | None = None
 
@@ -190,6 +193,15 @@ class UnappliedRule(AnswerPart):
     """What is missing, and what to do."""
 
 
+class ExperimentInfo(AnswerPart):
+    """The experiment that made a list: the arm of an A/B test, or the model that placed each document."""
+
+    name: str
+    method: str
+    arm: str | None = None
+    teams: list[str | None] | None = None
+
+
 class RankAnswer(AnswerPart):
     """A ranked list.
 
@@ -197,7 +209,7 @@ class RankAnswer(AnswerPart):
     that order. Scores are the model's, even if rules changed the order. `base` is the part of a score
     that no feature adds: with it, the contributions of a document add up to its score. `degraded` is
     true if a hard rule gave way; `yielded` names it. `unapplied` has hard rules whose fields documents
-    lack.
+    lack. `base_positions` has the positions of the documents before the swaps, from 1.
     """
 
     model: str
@@ -215,6 +227,8 @@ class RankAnswer(AnswerPart):
     unapplied: list[UnappliedRule] | None = None
     moves: list[MoveInfo] | None = None
     rules: list[RuleInfo] | None = None
+    experiment: ExperimentInfo | None = None
+    base_positions: list[int] | None = None
 
 
 class RankAnswers(AnswerPart):

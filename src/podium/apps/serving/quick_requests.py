@@ -42,9 +42,23 @@ def is_quick_rank(request: RankRequest, state: ServedState) -> bool:
         return False
     if not is_quick_model(model, request.n_documents, request.explain):
         return False
+    if not _is_quick_experiment(request, state):
+        return False
     return request.rules is False or (
         _has_quick_rules(request, state.rules, request.n_documents)
         and has_small_fields(request.documents or ())
+    )
+
+
+def _is_quick_experiment(request: RankRequest, state: ServedState) -> bool:
+    """Return whether the experiment of a request has quick models; optimised lists take milliseconds."""
+    experiment = state.experiment
+    if experiment is None or request.model is not None or request.id is None:
+        return True
+    models = [state.models.get(name) for name in experiment.served]
+    return experiment.method != "optimised" and all(
+        model is None or is_quick_model(model, request.n_documents, request.explain)
+        for model in models
     )
 
 

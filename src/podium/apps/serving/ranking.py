@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,10 @@ from podium.apps.serving.postranking import (
     check_ids,
 )
 from podium.apps.serving.served_models import LoadedModel
+from podium.apps.serving.treatments import Treatment
 from podium.apps.serving.unapplied_rules import FieldSources
+from podium.clicks.experiment_records import ListRecord
+from podium.postranking import Hide
 from podium.typing import Floats
 from podium.work_budget import check_time
 
@@ -26,9 +31,24 @@ EXPLAINED_ROWS = 1_000
 
 def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRules) -> RankAnswer:
     """Return the answer to one query: the order of the model, or of the rules if asked for."""
+    return treated_answer(request, Treatment(model), served_rules)[0]
+
+
+def treated_answer(
+    request: RankRequest, treatment: Treatment, served_rules: ServedRules
+) -> tuple[RankAnswer, ListRecord | None]:
+    """Return the answer to one query under a treatment, and its record if the treatment changed the list.
+
+    The rules apply to the interleaved list. Swaps come last, except where a hard rule says how documents
+    stand: such a list has no positions before the swaps.
+    """
+    model = treatment.model
     X, ids = features_of(request, model), ids_of(request)
     scores, user_class = model.score_rows(X, request.user_class)
     order = np.argsort(-scores, kind="stable")
+    mixed = treatment.mix(order, X, request)
+    if mixed is not None:
+        order = _with_top(order, mixed.docs)
     ruled = None
     if request.rules is not False:
         sources = served_rules.sources(model.feature_names)
@@ -36,11 +56,14 @@ def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRu
         row = {id_: at for at, id_ in enumerate(ids or ())}
         order = np.array([row[id_] for id_ in ruled.ids], dtype=np.int64)
     order = order[: request.k]
+    swaps = treatment.swaps(len(order)) if _may_swap(request, treatment, served_rules) else None
+    if swaps is not None:
+        order = order[swaps]
     top_scores: list[float] = scores[order].tolist()
     contributions = (
         _contributions(model, model.prepare(X)[order], user_class) if request.explain else None
     )
-    return RankAnswer(
+    answer = RankAnswer(
         model=model.name,
         version=model.version,
         order=order.tolist(),
@@ -57,7 +80,27 @@ def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRu
         contributions=contributions,
         # The score minus its contributions is the same for every row, so the first row is enough.
         base=top_scores[0] - sum(contributions[0].values()) if contributions else None,
+        experiment=treatment.info(order.tolist(), mixed),
+        base_positions=None if swaps is None else [place + 1 for place in swaps],
     )
+    if treatment.experiment is None and swaps is None:
+        return answer, None
+    return answer, treatment.record(request, answer, mixed)
+
+
+def _with_top(order: NDArray[np.int64], top: Sequence[int]) -> NDArray[np.int64]:
+    """Return an order with these rows at the top; the others follow as they were."""
+    is_below = np.ones(len(order), dtype=bool)
+    is_below[list(top)] = False
+    return np.concatenate([np.array(top, dtype=np.int64), order[is_below[order]]])
+
+
+def _may_swap(request: RankRequest, treatment: Treatment, served_rules: ServedRules) -> bool:
+    """Return whether no hard rule of a request says how documents stand."""
+    if not treatment.swap or request.rules is False:
+        return True
+    rules = served_rules.choose(request.rules)
+    return not any(rule.hard and not isinstance(rule, Hide) for rule in rules)
 
 
 def ids_of(request: RankRequest) -> list[str] | None:

@@ -14,12 +14,13 @@ from threading import Lock
 from typing import Any
 
 from podium.apps.serving.checked_rules import CheckedRules, read_served_rules
+from podium.apps.serving.experiment_file import Experiment, read_experiment_file
 from podium.apps.serving.model_arguments import ModelFile, model_files
 from podium.apps.serving.postranking import ServedRules
 from podium.apps.serving.samples import Samples, demo_samples, read_samples
 from podium.apps.serving.served_models import ServedModels
 from podium.apps.serving.settings import ServingSettings
-from podium.errors import CorruptFileError, PodiumError
+from podium.errors import CorruptFileError, DataError, PodiumError
 from podium.postranking import read_fields
 
 Signature = tuple[int, ...]
@@ -37,6 +38,8 @@ class ServedState:
     reasons: tuple[str, ...] = ()
     """Why the current files cannot be used."""
     warnings: tuple[str, ...] = ()
+    experiment: Experiment | None = None
+    swap: float = 0.0
     """Rules that clash, or name documents or fields that no file has; documents that --docs lacks."""
 
 
@@ -139,6 +142,10 @@ class ServedFiles:
         read_docs = partial(read_fields, decimal=settings.decimal, thousands=settings.thousands)
         self._fields = _optional_file("docs", settings.docs, read_docs, folder)
         self._samples = _optional_file("samples", settings.samples, read_samples, folder)
+        self._experiment = _optional_file(
+            "experiment", settings.experiment, self._read_experiment, folder
+        )
+        self._swap = settings.swap
         self._lock = Lock()
         for file in self.files:
             file.start()
@@ -147,7 +154,7 @@ class ServedFiles:
     @property
     def files(self) -> list[ServedFile]:
         """Every file."""
-        others = (self._rules, self._fields, self._samples)
+        others = (self._rules, self._fields, self._samples, self._experiment)
         return [*self._models, *(file for file in others if file is not None)]
 
     def refresh(self, always: bool = False) -> dict[str, bool]:
@@ -160,6 +167,20 @@ class ServedFiles:
             if reloads:
                 self.state = self._make_state()
             return reloads
+
+    def _read_experiment(self, path: str) -> Experiment:
+        """Read the experiment; raise if it names a model that is not served."""
+        last = None if self._experiment is None else self._experiment.value
+        experiment = read_experiment_file(path, last)
+        models = ServedModels(tuple(file.value for file in self._models))
+        for served in experiment.served:
+            if models.get(served) is None:
+                names = ", ".join(f"{model.name}@{model.version}" for model in models.models)
+                raise DataError(
+                    f"expected models that are served ({names or 'none'}), got {served!r}",
+                    path=path,
+                )
+        return experiment
 
     def _make_state(self) -> ServedState:
         models = ServedModels(tuple(file.value for file in self._models))
@@ -174,6 +195,8 @@ class ServedFiles:
             samples,
             tuple(filter(None, reasons)),
             () if checked is None else checked.warnings(fields, samples),
+            None if self._experiment is None else self._experiment.value,
+            self._swap,
         )
 
 

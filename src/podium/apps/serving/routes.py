@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ from podium.apps.serving.body_types import (
 from podium.apps.serving.error_answers import refusal_of, refuse_part
 from podium.apps.serving.event_checking import check_events
 from podium.apps.serving.event_log import EventLog
+from podium.apps.serving.list_log import ListLog
 from podium.apps.serving.postranking import postrank_answer
 from podium.apps.serving.prometheus_metrics import ServingMetrics
 from podium.apps.serving.quick_requests import (
@@ -35,11 +37,15 @@ from podium.apps.serving.quick_requests import (
     is_quick_rank,
     is_quick_rules_answer,
 )
-from podium.apps.serving.ranking import rank_answer
+from podium.apps.serving.ranking import rank_answer, treated_answer
 from podium.apps.serving.reloaded_files import ServedState
 from podium.apps.serving.rule_checking import rules_check_answer, served_rules_answer
+from podium.apps.serving.treatments import choose_treatment
+from podium.clicks.experiment_records import ListRecord
 from podium.errors import DeadlineError, PodiumError
 from podium.work_budget import check_time
+
+log = logging.getLogger("podium.serving")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +55,7 @@ class RequestContext:
     state: ServedState
     metrics: ServingMetrics
     event_log: EventLog | None = None
+    list_log: ListLog | None = None
 
 
 @dataclass(frozen=True)
@@ -91,13 +98,35 @@ class Operation:
 
 def rank(context: RequestContext, request: RankRequest) -> RankAnswer:
     """Rank one query."""
-    state = context.state
     try:
-        answer = rank_answer(request, state.models.find(request.model), state.rules)
+        answer = _rank(context, request)
     except PodiumError as error:
         raise refusal_of(error) from error
     context.metrics.count_list("/v1/rank", request.n_documents, answer.degraded)
     return answer
+
+
+def _rank(context: RequestContext, request: RankRequest) -> RankAnswer:
+    """Rank one query, by the experiment or with swaps if there are any."""
+    state = context.state
+    treatment = None
+    if context.list_log is not None and (state.experiment is not None or state.swap):
+        treatment = choose_treatment(request, state.models, state.experiment, state.swap)
+    if context.list_log is not None and treatment is not None:
+        answer, record = treated_answer(request, treatment, state.rules)
+        if record is None or _is_logged(context.list_log, record):
+            return answer
+    return rank_answer(request, state.models.find(request.model), state.rules)
+
+
+def _is_logged(list_log: ListLog, record: ListRecord) -> bool:
+    """Append a record to the log; a list that cannot be logged is not served, but a plain one is."""
+    try:
+        list_log.append(record)
+    except OSError as error:
+        log.error("the log of lists cannot be written, so no experiment: %s", error.strerror)
+        return False
+    return True
 
 
 def rank_batch(context: RequestContext, batch: RankBatch) -> RankAnswers:

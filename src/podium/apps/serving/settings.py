@@ -49,6 +49,10 @@ class ServingSettings:
         A folder for copies of the last valid files, which a worker serves that starts while a file is broken.
     access
         Which hosts, proxies and clients may ask, and how often; see AccessSettings.
+    experiment
+        A file with an experiment, as `read_experiment_file` reads it.
+    swap
+        The probability that two neighbours of a list are exchanged, so that propensities can be estimated.
 
     Examples
     --------
@@ -73,6 +77,8 @@ class ServingSettings:
     drain_seconds: float = 1.0
     copies_folder: str | None = None
     access: AccessSettings = SERVICE_ACCESS
+    experiment: str | None = None
+    swap: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("max_body", "body_seconds", "seconds"):
@@ -81,6 +87,14 @@ class ServingSettings:
         for name in ("max_log", "reload_seconds", "drain_seconds"):
             if not getattr(self, name) >= 0:
                 raise UsageError(f"expected {name} of 0 or more, got {getattr(self, name)}")
+        if not 0 <= self.swap <= 0.5:
+            raise UsageError(f"expected a probability of a swap from 0 to 0.5, got {self.swap}")
+        if self.events is None and (self.experiment is not None or self.swap):
+            option = "--swap" if self.experiment is None else "--experiment"
+            raise UsageError(
+                f"expected --events together with {option}, got no --events: without a log nothing can be "
+                "learned from the lists; give --events FILE"
+            )
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
             raise UsageError("expected a token of printable ASCII characters, got other characters")
         if self.token is not None and len(self.token) < 16:

@@ -37,7 +37,7 @@ from podium.rankers.fit_result import FitResult, Learner
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, Seed
-from podium.rankers.preparation import learn_preparation
+from podium.rankers.preparation_statistics import learn_preparation
 from podium.rankers.selection_report import CandidateResult, SelectionReport
 from podium.rankers.training_queries import contrasting_queries, drop_weightless_queries
 from podium.typing import Floats, Path_

@@ -15,6 +15,9 @@ from podium.rankers.models import Model
 from podium.rankers.training_queries import contrasting_queries
 from podium.typing import Floats
 
+BlockModels = tuple[Model, ...]
+"""One model per block."""
+
 TEMPERATURES = (np.inf, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 FALLBACK_TEMPERATURE = 0.05
 """The temperature if there are too few queries to choose one."""
@@ -92,7 +95,7 @@ class BlockWeights:
     temperature: float = np.inf
     queries: int = 0
     error: float = float("nan")
-    models: tuple[Model, ...] | None = None
+    models: BlockModels | None = None
     trial_sums: Floats | None = None
     n_trial_queries: int = 0
 
@@ -102,7 +105,7 @@ class BlockWeights:
         n_blocks: int,
         name: str | None = None,
         temperature: float = np.inf,
-        models: tuple[Model, ...] | None = None,
+        models: BlockModels | None = None,
     ) -> BlockWeights:
         """Return weights without any query: the prior."""
         return cls(name, np.zeros(n_blocks), temperature=temperature, models=models)

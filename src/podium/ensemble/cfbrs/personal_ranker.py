@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from podium.data import Collection, RankingData
-from podium.ensemble.cfbrs.block_weights import BlockWeights, Evidence
-from podium.ensemble.cfbrs.composed_model import BlockModels, ensemble_of, simplest_model
+from podium.ensemble.cfbrs.block_weights import BlockModels, BlockWeights, Evidence
+from podium.ensemble.cfbrs.composed_model import ensemble_of, simplest_model
 from podium.ensemble.cfbrs.user_classes import (
     Adaptation,
     ClassTable,

@@ -15,21 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from podium.aggregation import Aggregator, make_aggregator
 from podium.data import RankingData
 from podium.ensemble.base_rankers import make_base_ranker
-from podium.ensemble.cfbrs.block_weights import BlockWeights, Evidence
+from podium.ensemble.cfbrs.block_weights import BlockModels, BlockWeights, Evidence
 from podium.ensemble.cfbrs.composed_model import (
-    BlockModels,
     ComposedModel,
     ensemble_of,
     simplest_model,
 )
 from podium.ensemble.cfbrs.composition_boosting import boost_compositions
+from podium.ensemble.cfbrs.composition_choice import check_compositions, check_groups, make_plan
 from podium.ensemble.cfbrs.composition_feedback import CompositionFeedback
-from podium.ensemble.cfbrs.composition_plan import (
-    CompositionPlan,
-    check_compositions,
-    check_groups,
-    make_plan,
-)
+from podium.ensemble.cfbrs.composition_plan import CompositionPlan
 from podium.ensemble.cfbrs.feature_blocks import (
     BlockCombination,
     describe_unfinished,

@@ -13,6 +13,7 @@ from podium.data import RankingData
 from podium.data.groups import Groups
 from podium.ensemble.cfbrs.block_weights import (
     FALLBACK_TEMPERATURE,
+    BlockModels,
     BlockWeights,
     Evidence,
     TemperatureTrial,
@@ -21,7 +22,7 @@ from podium.ensemble.cfbrs.block_weights import (
     mean_gains,
     try_temperatures,
 )
-from podium.ensemble.cfbrs.composed_model import BlockModels, ComposedModel
+from podium.ensemble.cfbrs.composed_model import ComposedModel
 from podium.ensemble.cfbrs.feature_blocks import BlockVotes
 from podium.errors import LengthMismatchError, UsageError
 from podium.metrics import Metric

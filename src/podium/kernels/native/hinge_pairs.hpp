@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -12,7 +14,7 @@ namespace podium {
 
 // A number of documents, and the sum of their values.
 struct Tally {
-    double count = 0, sum = 0;
+    double count, sum;
 };
 
 // A Fenwick tree over the levels of a query: adding and counting below a level cost O(log levels).
@@ -31,7 +33,7 @@ class LevelTree {
     }
 
     Tally below(Row level) const {
-        Tally total;
+        Tally total{};
         for (Row i = level; i > 0; i &= i - 1) {
             total.count += nodes_[room(i)].count;
             total.sum += nodes_[room(i)].sum;
@@ -48,57 +50,88 @@ struct ScoredDocument {
     Row level, row;
 };
 
-// ends[u] is the number of documents that u leads by less than a margin: documents[u].score - score < 1. There is no
-// branch that depends on scores, because half of such branches would be predicted wrongly.
-inline void margin_ends(const ScoredDocument* documents, Row n, Row* ends) {
-    Row u = 0, v = 0;
-    while (v < n) {
-        ends[u] = v;
-        const bool inside = !(documents[u].score - documents[v].score >= 1);  // NaN is inside: u never passes v
-        v += inside;
-        u += !inside;
+// ends[u] is the number of documents that u leads by less than a margin: scores[u] - scores[v] < 1, for falling scores
+// with kLanes times minus infinity behind them. There is no branch that depends on scores, because half of such
+// branches would be predicted wrongly: eight documents are compared at once. Ends never fall, so each search begins at
+// an earlier one; it is that of the fourth document before, so that four searches run at the same time.
+PODIUM_ANY_WIDTH
+inline void margin_ends(const double* scores, Row n, Row* ends) {
+    constexpr Row kBefore = 4;
+    for (Row u = 0; u < n; ++u) {
+        const Eight own = all(scores[u]);
+        Row end = u < kBefore ? 0 : ends[u - kBefore], inside = kLanes;
+        while (inside == kLanes && end < n) {
+            const auto outside = own - load(scores + end) >= 1.0;  // lanes of -1; NaN is inside
+            inside = kLanes + ((outside[0] + outside[4]) + (outside[1] + outside[5])) +
+                     ((outside[2] + outside[6]) + (outside[3] + outside[7]));
+            end += inside;
+        }
+        ends[u] = std::min(end, n);
     }
-    std::fill(ends + u, ends + n, n);
 }
 
-// After i documents: how many of them, and with what sum of values, are of a lower level than each of kLanes levels
-// (sign = 1), or of a higher level (sign = -1, which also begins with the last document).
+// The numbers of some documents by level, and the sums of their values; aligned, so that each fills whole cache lines.
+struct alignas(64) LevelTallies {
+    double counts[kLanes], sums[kLanes];
+
+    Tally at(Row level) const { return {counts[level], sums[level]}; }
+};
+
+// For each place i in a list: how many of the documents before it are of a lower level than each of kLanes levels, and
+// with what sum of values.
 PODIUM_ANY_WIDTH
-inline void tally_by_level(const ScoredDocument* documents, const double* values, Row n, Row sign, double* counts,
-                           double* sums) {
-    const Eight one = all(1), zero = {}, levels = Eight{0, 1, 2, 3, 4, 5, 6, 7} * static_cast<double>(sign);
+inline void tally_before(const ScoredDocument* documents, const double* values, Row n, LevelTallies* tallies) {
+    const Eight one = all(1), zero = {}, levels = {0, 1, 2, 3, 4, 5, 6, 7};
     Eight count = {}, sum = {};
-    store(count, counts);
-    store(sum, sums);
     for (Row i = 0; i < n; ++i) {
-        const Row j = sign > 0 ? i : n - 1 - i;
-        const auto counted = levels > static_cast<double>(sign * documents[j].level);
+        store(count, tallies[i].counts);
+        store(sum, tallies[i].sums);
+        const auto counted = levels > static_cast<double>(documents[i].level);
         count += counted ? one : zero;
-        sum += counted ? all(values[j]) : zero;
-        store(count, counts + (i + 1) * kLanes);
-        store(sum, sums + (i + 1) * kLanes);
+        sum += counted ? all(values[i]) : zero;
     }
+    store(count, tallies[n].counts);
+    store(sum, tallies[n].sums);
+}
+
+// For each place i in a list: how many of the documents from it on are of a higher level than each of kLanes levels, and
+// with what sum of values.
+PODIUM_ANY_WIDTH
+inline void tally_behind(const ScoredDocument* documents, const double* values, Row n, LevelTallies* tallies) {
+    const Eight one = all(1), zero = {}, levels = {0, 1, 2, 3, 4, 5, 6, 7};
+    Eight count = {}, sum = {};
+    for (Row i = n; i-- > 0;) {
+        const auto counted = levels < static_cast<double>(documents[i].level);
+        count += counted ? one : zero;
+        sum += counted ? all(values[i]) : zero;
+        store(count, tallies[i].counts);
+        store(sum, tallies[i].sums);
+    }
+}
+
+// Room for numbers that are written before they are read: to clear it would take as long as the sums themselves.
+template <class T>
+std::unique_ptr<T[]> uncleared(Row n) {
+    return std::make_unique_for_overwrite<T[]>(room(n));
 }
 
 // For documents by score, best first, of levels below kLanes: the partners inside the margin that each document
 // wins against, and those that it loses to.
 inline void tally_margins(const ScoredDocument* documents, const double* values, Row n, Tally* below, Tally* above) {
-    Doubles counts(room((n + 1) * kLanes)), sums(room((n + 1) * kLanes));
-    std::vector<Row> ends(room(n)), begins(room(n + 1), 0);
-    margin_ends(documents, n, ends.data());
-    tally_by_level(documents, values, n, 1, counts.data(), sums.data());
-    for (Row u = 0; u < n; ++u) {
-        const std::size_t at = room(ends[room(u)] * kLanes + documents[u].level);
-        below[u] = {counts[at], sums[at]};
-    }
+    const auto tallies = uncleared<LevelTallies>(n + 1);
+    const auto scores = uncleared<double>(n + kLanes);
+    const auto ends = uncleared<Row>(n);
+    std::vector<Row> begins(room(n + 1), 0);
+    for (Row i = 0; i < n; ++i) scores[room(i)] = documents[i].score;
+    std::fill_n(scores.get() + n, kLanes, -std::numeric_limits<double>::infinity());
+    margin_ends(scores.get(), n, ends.get());
+    tally_before(documents, values, n, tallies.get());
+    for (Row u = 0; u < n; ++u) below[u] = tallies[room(ends[room(u)])].at(documents[u].level);
     // v is inside the margin of u from the first u on whose end is behind v.
-    for (const Row end : ends) ++begins[room(end)];
+    for (Row u = 0; u < n; ++u) ++begins[room(ends[room(u)])];
     std::partial_sum(begins.begin(), begins.end(), begins.begin());
-    tally_by_level(documents, values, n, -1, counts.data(), sums.data());
-    for (Row v = 0; v < n; ++v) {
-        const std::size_t at = room((n - begins[room(v)]) * kLanes + documents[v].level);
-        above[v] = {counts[at], sums[at]};
-    }
+    tally_behind(documents, values, n, tallies.get());
+    for (Row v = 0; v < n; ++v) above[v] = tallies[room(begins[room(v)])].at(documents[v].level);
 }
 
 // The documents of one query by score, best first, and their pairs inside the margin: level_u > level_v and
@@ -157,11 +190,11 @@ class MarginPairs {
     void tally_few_levels(Carried carried, Worse worse, Better better) const {
         if (top_ == 0) return;
         const Row n = static_cast<Row>(documents_.size());
-        Doubles values(room(n));
-        std::vector<Tally> tallies(room(2 * n));
-        Tally *below = tallies.data(), *above = below + n;
+        const auto values = uncleared<double>(n);
+        const auto tallies = uncleared<Tally>(2 * n);
+        Tally *below = tallies.get(), *above = below + n;
         for (std::size_t i = 0; i < room(n); ++i) values[i] = carried(documents_[i].row);
-        tally_margins(documents_.data(), values.data(), n, below, above);
+        tally_margins(documents_.data(), values.get(), n, below, above);
         for (std::size_t i = 0; i < room(n); ++i) worse(documents_[i].row, below[i]);
         for (std::size_t i = room(n); i-- > 0;) better(documents_[i].row, above[i]);
     }

@@ -26,8 +26,8 @@ struct Features {
         add_rows_of(ChosenRows<T>{x, d, rows + first}, n, g, out, ahead);
     }
 
-    // The next rows, to be prefetched while the scores and the sums of others are computed: half of them each.
-    Ahead ahead(Row first, Row end) const { return Ahead::of(x, d, rows, first, end, 1); }
+    // The next rows, to be prefetched while others are in use, so many half rows for each of them.
+    Ahead ahead(Row first, Row end, Row pace) const { return Ahead::of(x, d, rows, first, end, pace); }
 
     Row bytes_per_row() const { return d * static_cast<Row>(sizeof(T)); }
 };
@@ -44,7 +44,8 @@ inline std::vector<Row> runs_of_queries(const Row* offsets, Row begin, Row end, 
 // The rows of a block: a constant, so that sums do not depend on the number of threads.
 constexpr Row kPassBlock = 4 * kBlock;
 
-// Calls evaluate(q) for each query when the scores of its rows are there; it writes g of these rows. out = X' g.
+// Calls evaluate(q) for each query when the scores of its rows are there; it writes g of these rows. out = X' g. Where
+// most fits begin, at w = 0, the scores need no product.
 template <class T, class Evaluate>
 void linear_pass(const Features<T>& features, const double* w, const Row* offsets, Row n_queries, Row steps,
                  double* scores, double* g, double* out, Evaluate evaluate) {
@@ -53,13 +54,16 @@ void linear_pass(const Features<T>& features, const double* w, const Row* offset
     const Row n_blocks = static_cast<Row>(blocks.size()) - 1;
     std::vector<double> partial(static_cast<std::size_t>(n_blocks * d), 0.0);
     double* sums = partial.data();
+    const bool at_zero = std::all_of(w, w + d, [](double x) { return x == 0; });
 #pragma omp parallel for schedule(dynamic) if (is_long(offsets[n_queries] * d / 4 + steps))
     for (Row b = 0; b < n_blocks; ++b) {
         const std::vector<Row> strips = runs_of_queries(offsets, blocks[room(b)], blocks[room(b + 1)], strip_rows);
         for (std::size_t i = 0; i + 1 < strips.size(); ++i) {
             const Row first = offsets[strips[i]], n = offsets[strips[i + 1]] - first;
-            Ahead ahead = features.ahead(first + n, std::min(offsets[n_queries], first + n + strip_rows));
-            features.multiply(first, n, w, scores + first, ahead);
+            const Row next = first + n, end = std::min(offsets[n_queries], next + strip_rows);
+            Ahead ahead = features.ahead(next, end, at_zero ? 2 : 1);  // half of the next rows in each product
+            if (at_zero) std::fill_n(scores + first, n, 0.0);
+            else features.multiply(first, n, w, scores + first, ahead);
             for (Row q = strips[i]; q < strips[i + 1]; ++q) evaluate(q);
             features.add(first, n, g + first, sums + b * d, ahead);
         }

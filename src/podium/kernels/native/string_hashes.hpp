@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 #include "vector_width.hpp"
 
@@ -94,6 +95,96 @@ inline void hash_strings(const unsigned char* bytes, const Row* offsets, Row n, 
         }
         for (Row i = first; i < last; ++i)
             out[i] = spread_bits(add_bytes(h[i - first], bytes + offsets[i] + done, bytes + offsets[i + 1]));
+    }
+}
+
+// Rows of one width are hashed eight words at a time, as eight states that are mixed at the end: a byte at a time,
+// wide rows would take longer than their way from memory. The steps and constants are those of xxHash (XXH64).
+using EightWords = std::uint64_t __attribute__((vector_size(8 * kLanes)));
+
+constexpr std::uint64_t kWordPrime = 0x9e3779b185ebca87ULL, kStatePrime = 0xc2b2ae3d27d4eb4fULL;
+
+// Rows that are hashed at the same time, because each step waits for the last one.
+constexpr Row kRowsTogether = 4;
+
+inline __attribute__((always_inline)) void add_row_words(EightWords& state, const EightWords& words) {
+    state += words * kStatePrime;
+    state = (state << 31) | (state >> 33);
+    state *= kWordPrime;
+}
+
+// The last bytes of a row, with zeros behind them.
+inline __attribute__((always_inline)) EightWords row_words(const unsigned char* from, Row n) {
+    EightWords words = {};
+    std::memcpy(&words, from, static_cast<std::size_t>(n));
+    if constexpr (std::endian::native == std::endian::big)
+        for (Row l = 0; l < kLanes; ++l) words[l] = __builtin_bswap64(words[l]);
+    return words;
+}
+
+inline std::uint64_t mixed_lanes(std::uint64_t h, const EightWords& state) {
+    for (Row l = 0; l < kLanes; ++l) {
+        h = (h ^ state[l]) * kWordPrime;
+        h = (h << 27) | (h >> 37);
+    }
+    return spread_bits(h);
+}
+
+template <Row n>
+inline __attribute__((always_inline)) void hash_some_rows(const unsigned char* bytes, Row width,
+                                                          const EightWords& start, std::uint64_t first,
+                                                          std::uint64_t* out) {
+    constexpr Row kStep = 8 * kLanes;
+    EightWords states[n], zeros = {};
+    for (Row i = 0; i < n; ++i) states[i] = start;
+    Row at = 0;
+    for (; at + kStep <= width; at += kStep)
+        for (Row i = 0; i < n; ++i) add_row_words(states[i], row_words(bytes + i * width + at, kStep));
+    for (Row i = 0; i < n && at < width; ++i)
+        add_row_words(states[i], row_words(bytes + i * width + at, width - at));
+    for (Row i = 0; i < n; ++i) add_row_words(states[i], zeros);  // mixes the last words once more
+    for (Row i = 0; i < n; ++i) out[i] = mixed_lanes(first, states[i]);
+}
+
+inline __attribute__((always_inline)) void hash_row_block(const unsigned char* bytes, Row n, Row width,
+                                                          std::uint64_t first, std::uint64_t* out) {
+    EightWords start;
+    for (Row l = 0; l < kLanes; ++l) start[l] = first + static_cast<std::uint64_t>(l + 1) * kWordPrime;
+    Row i = 0;
+    for (; i + kRowsTogether <= n; i += kRowsTogether)
+        hash_some_rows<kRowsTogether>(bytes + i * width, width, start, first, out + i);
+    for (; i < n; ++i) hash_some_rows<1>(bytes + i * width, width, start, first, out + i);
+}
+
+PODIUM_ANY_WIDTH
+inline void hash_row_block_of(const unsigned char* bytes, Row n, Row width, std::uint64_t first, std::uint64_t* out) {
+    hash_row_block(bytes, n, width, first, out);
+}
+
+#ifdef PODIUM_WIDE
+__attribute__((target("avx512f,avx512dq"))) inline void hash_row_block_by_dq(const unsigned char* bytes, Row n,
+                                                                             Row width, std::uint64_t first,
+                                                                             std::uint64_t* out) {
+    hash_row_block(bytes, n, width, first, out);
+}
+#endif
+
+// out[i] is the hash of row i, bytes[i * width:(i + 1) * width].
+inline void hash_rows(const unsigned char* bytes, Row n, Row width, std::uint64_t seed, std::uint64_t* out) {
+    constexpr Row kBunch = 256;
+    const Row bunches = (n + kBunch - 1) / kBunch;
+    const std::uint64_t first = first_state(seed) ^ static_cast<std::uint64_t>(width);
+#pragma omp parallel for schedule(static) if (is_long(n * width / 32))
+    for (Row b = 0; b < bunches; ++b) {
+        const Row i = b * kBunch, size = std::min(kBunch, n - i);
+#ifdef PODIUM_WIDE
+        static const bool has_dq = __builtin_cpu_supports("avx512dq");
+        if (has_dq) {
+            hash_row_block_by_dq(bytes + i * width, size, width, first, out + i);
+            continue;
+        }
+#endif
+        hash_row_block_of(bytes + i * width, size, width, first, out + i);
     }
 }
 

@@ -137,4 +137,15 @@ void bind_text(nb::module_& m) {
               });
           },
           "bytes"_a, "offsets"_a, "seed"_a);
+    m.def("hash_rows",
+          [](const In2<std::uint8_t>& rows, std::uint64_t seed) {
+              const std::size_t n = rows.shape(0);
+              std::unique_ptr<std::uint64_t[]> out(new std::uint64_t[n]);
+              {
+                  nb::gil_scoped_release unlocked;
+                  hash_rows(rows.data(), static_cast<Row>(n), static_cast<Row>(rows.shape(1)), seed, out.get());
+              }
+              return give(std::move(out), {n});
+          },
+          "rows"_a, "seed"_a);
 }

@@ -39,6 +39,7 @@ from podium.kernels.reference.csv import (
     parse_csv as parse_csv,
 )
 from podium.kernels.reference.string_hashes import (
+    hash_rows as hash_rows,
     hash_strings as hash_strings,
 )
 from podium.kernels.reference.letor import (

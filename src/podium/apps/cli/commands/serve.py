@@ -36,6 +36,7 @@ def run_serve(options: ServeOptions) -> None:
         max_body=options.max_body * 10**6, seconds=options.seconds,
         reload_seconds=options.reload_seconds, drain_seconds=options.drain_seconds,
         access=access_settings(options),
+        experiment=_path_text(options.experiment), swap=options.swap,
     )  # fmt: skip
     service = make_service(settings)  # also for workers: an error in a file is reported once
     for warning in service.files.state.warnings:

@@ -85,6 +85,23 @@ class ServeOptions:
             "answer; batch, within 100 ms or 1,000 events; off, when the system does."
         ),
     ] = None
+    experiment: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="An experiment, such as experiment.yaml: two of the models, interleaved or in an A/B test. "
+            "Needs --events.",
+        ),
+    ] = None
+    swap: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=0.5,
+            help="The probability that two neighbours of a list are exchanged, so that podium clicks can "
+            "estimate propensities; 0.05 is usual. Needs --events.",
+        ),
+    ] = 0.0
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = (
         8000
