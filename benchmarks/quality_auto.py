@@ -28,7 +28,7 @@ import podium
 from benchmarks.generated_problems import GENERATED
 from benchmarks.quality import DATA, HERE
 from benchmarks.tuned_peers import PEERS, PeerSearch
-from podium.data import Fold, concatenate
+from podium.data import Fold
 from podium.data.atomic_files import atomic_path
 from podium.ensemble import AutoRanker, Bagged
 from podium.experiments.folds import read_folds
@@ -41,10 +41,10 @@ METRICS = ("NDCG@10", "MAP")
 DIGITS = 6
 SEED = 0
 
-AUTO, AUTO_ALL = "auto", "auto, all queries"
-"""`auto` with the validation queries as such, and `auto` that learns from them, too."""
+AUTO, AUTO_STOPPED = "auto", "auto, validation queries only stop"
+"""`auto`, which learns from all queries, and with validation queries that only choose iterations."""
 WITHOUT = ("catboost",)
-CONTENDERS = (*PEERS, AUTO, AUTO_ALL)
+CONTENDERS = (*PEERS, AUTO, AUTO_STOPPED)
 
 SINGLE_FITS: dict[str, Callable[[], Ranker]] = {
     "lambdarank": lambda: LambdaMART(loss="lambdarank"),
@@ -96,7 +96,7 @@ class StudyCell:
             return _single_fit(SINGLE_FITS[self.contender](), fold)
         if self.contender in PEERS:
             return _tuned_peer(self, fold)
-        return _auto(self.seconds, fold, learns_from_all=self.contender == AUTO_ALL)
+        return _auto(self.seconds, fold, learns_from_valid=self.contender == AUTO)
 
     def save(self, result: dict[str, Any]) -> None:
         """Keep the result."""
@@ -118,13 +118,12 @@ def _tuned_peer(cell: StudyCell, fold: Fold) -> dict[str, Any]:
     return {"search": asdict(best), "per_query": _values(fold, scores)}
 
 
-def _auto(seconds: float, fold: Fold, *, learns_from_all: bool) -> dict[str, Any]:
+def _auto(seconds: float, fold: Fold, *, learns_from_valid: bool) -> dict[str, Any]:
     started = time.process_time()
-    ranker = AutoRanker(budget=f"{seconds:g}s cpu", without=WITHOUT)
-    if learns_from_all:
-        ranker.fit(concatenate([fold.train, fold.valid]))
-    else:
-        ranker.fit(fold.train, valid=fold.valid)
+    ranker = AutoRanker(
+        budget=f"{seconds:g}s cpu", without=WITHOUT, learns_from_valid=learns_from_valid
+    )
+    ranker.fit(fold.train, valid=fold.valid)
     used = time.process_time() - started
     report = ranker.report_.to_dict()
     return {

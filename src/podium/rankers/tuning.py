@@ -20,6 +20,7 @@ from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 from podium.rankers.remote_rows import remote_rows
+from podium.rankers.wrapped_ranker import innermost_ranker
 from podium.task_runner import TaskRunner, current_runner
 
 Settings = dict[str, Any]
@@ -137,8 +138,12 @@ def _next_start(candidate: Ranker, warm: bool) -> Model | None:
 
 
 def _measure(settings: Settings, ranker: Ranker, valid: RankingData, metric: Metric) -> Trial:
-    """Measure a fitted ranker on the validation queries."""
-    value = evaluate(valid, ranker.predict(valid), metric)[metric].mean
+    """Measure a fitted ranker on the validation queries; a search measures its result itself.
+
+    A search may have learned from the validation queries, but knows how it ranks queries it did not see.
+    """
+    own = ranker.history_.steps[-1].valid if innermost_ranker(ranker).is_search else None
+    value = evaluate(valid, ranker.predict(valid), metric)[metric].mean if own is None else own
     return Trial(settings, value, len(ranker.history_), ranker.converged_)
 
 

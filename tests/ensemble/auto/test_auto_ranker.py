@@ -12,7 +12,7 @@ import pytest
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import podium
-from podium.data import RankingData, make_synthetic, split
+from podium.data import RankingData, concatenate, make_synthetic, split
 from podium.ensemble import AutoRanker, RerankedModel, SearchStep
 from podium.ensemble.auto import ranker as auto
 from podium.ensemble.auto.budget import Budget
@@ -84,15 +84,45 @@ def test_a_damaged_report_is_refused(damage):
         SelectionReport.from_dict({**stored, **damage})
 
 
-def test_validation_queries_choose_iterations():
+def test_models_learn_from_validation_queries(tmp_path):
     train, valid = split(DATA, [0.7, 0.3], seed=0)
     ranker = AutoRanker(budget="8fits").fit(train, valid=valid)
-    assert ranker.trained_.n_queries == train.n_queries
-    assert ranker.history_.steps[-1].valid == pytest.approx(
-        podium.evaluate(valid, ranker.predict(valid), "NDCG(ties='average')@10")[
-            "NDCG(ties='average')@10"
-        ].mean
+    both = concatenate([train, replace(valid, qids=renamed(valid))])
+    whole = AutoRanker(budget="8fits").fit(both)
+    assert ranker.predict(DATA).tobytes() == whole.predict(DATA).tobytes()
+    chosen = next(c for c in ranker.report_.combinations if c.is_chosen)
+    # The metric of the result on queries that it did not see.
+    assert ranker.history_.steps[-1].valid == chosen.value
+
+
+def test_tuning_takes_the_value_of_a_search_on_queries_that_it_did_not_see():
+    train, valid = split(DATA, [0.7, 0.3], seed=0)
+    tuning = podium.tune(AutoRanker(budget="4fits"), train, valid, grid={"seed": [0, 1]})
+    assert [trial.value for trial in tuning.trace] == [
+        AutoRanker(budget="4fits", seed=seed).fit(train, valid=valid).history_.steps[-1].valid
+        for seed in (0, 1)
+    ]
+
+
+def test_validation_queries_only_choose_iterations_if_models_do_not_learn_from_them():
+    train, valid = split(DATA, [0.7, 0.3], seed=0)
+    ranker = AutoRanker(budget="8fits", learns_from_valid=False)
+    search = ranker._start_search(train, monitor_of(train, valid), None)
+    assert search.runner.queries.raw.n_queries == train.n_queries
+    assert search.runner.queries.raw_valid.qids.tolist() == renamed(valid).tolist()
+
+
+def test_validation_queries_without_a_weight_teach_nothing():
+    train, valid = split(DATA, [0.7, 0.3], seed=0)
+    weight = np.arange(valid.n_queries) % 2.0
+    search = AutoRanker()._start_search(
+        train, monitor_of(train, replace(valid, query_weight=weight)), None
     )
+    assert search.runner.queries.raw.n_queries == train.n_queries + int(weight.sum())
+
+
+def renamed(valid):
+    return np.array([f"valid {qid}" for qid in valid.qids.tolist()], dtype=object)
 
 
 def test_steps_have_a_leaderboard():
@@ -164,8 +194,8 @@ def test_a_search_has_a_result_even_if_every_fit_is_predicted_to_take_too_long(m
 def test_only_as_many_candidates_go_on_as_the_time_allows(monkeypatch):
     search = AutoRanker(budget=1000.0)._start_search(DATA, monitor_of(DATA), None)
     monkeypatch.setattr(search.runner, "predicted_seconds", lambda number: 50.0)
-    # 0.8 * 1000 s are left for the race; 50 s * (6 + 5 + 4) = 750 s, 50 s * (7 + 5 + 4) = 800 s
-    assert search._affordable_size(range(8), [8, 5, 4]) == 6
+    # 0.85 * 1000 s are left for the race; 50 s * (7 + 5 + 4) = 800 s, 50 s * (8 + 5 + 4) = 850 s
+    assert search._affordable_size(range(8), [8, 5, 4]) == 7
 
 
 def test_a_fit_is_cut_when_its_time_is_over():
@@ -179,10 +209,10 @@ def test_a_fit_is_cut_when_its_time_is_over():
     assert fit.model is not None
 
 
-def monitor_of(data):
+def monitor_of(data, valid=None):
     from podium.rankers.fit_monitor import FitMonitor
 
-    return FitMonitor("auto", podium.metrics.parse("NDCG@10").averaging_ties())
+    return FitMonitor("auto", podium.metrics.parse("NDCG@10").averaging_ties(), valid)
 
 
 def test_a_budget_of_processor_time_does_not_count_the_time_of_others():
@@ -203,13 +233,13 @@ def test_a_budget_of_processor_time_needs_one_process():
     assert "use --jobs 1" in caught.value.on_command_line()
 
 
-def test_the_time_that_a_fit_may_use_leaves_time_for_twenty(monkeypatch):
+def test_the_time_that_a_fit_may_use_leaves_time_for_ten(monkeypatch):
     runner = AutoRanker(budget="100s")._start_search(DATA, monitor_of(DATA), None).runner
-    assert runner._fit_limit(90.0) == 100 / 20
+    assert runner._fit_limit(90.0) == 100 / 10
     assert runner._fit_limit(3.0) == 3.0
     assert runner._fit_limit(-1.0) == 0.0
     monkeypatch.setattr(runner, "n_workers", lambda: 2)
-    assert runner._fit_limit(90.0) == 100 * 2 / 20
+    assert runner._fit_limit(90.0) == 100 / 8
     monkeypatch.setattr(runner, "n_workers", lambda: 64)
     assert runner._fit_limit(90.0) == 100 / 8  # each fold needs a turn, and the end
 
@@ -280,8 +310,8 @@ def test_the_best_finalists_are_fitted_on_more_divisions(monkeypatch):
     n_folds = search.runner.n_folds
     search.finalists, search.divisions = [3, 1, 2], 1
     monkeypatch.setattr(search.runner, "predicted_seconds", lambda number: 60.0)
-    # 0.92 * 1000 s are left for 60 s * folds of each finalist
-    assert search._finalists_in_budget() == [3, 1, 2][: int(920 // (60 * n_folds))]
+    # 0.95 * 1000 s are left for 60 s * folds of each finalist
+    assert search._finalists_in_budget() == [3, 1, 2][: int(950 // (60 * n_folds))]
     monkeypatch.setattr(search.runner, "predicted_seconds", lambda number: 1e4)
     assert search._finalists_in_budget() == []
     search.runner.clock.budget = Budget(fits=2 * n_folds + 1)

@@ -24,8 +24,6 @@ MAX_CANDIDATES = 64
 """More candidates would be chosen by chance."""
 MAX_NETWORK_VALUES = 20_000_000
 """Networks on more feature values take too long beside the other candidates."""
-FEATURE_FRACTION = 0.5
-"""The share of the features that each tree sees: trees that differ make better sums."""
 
 _LINEAR: tuple[tuple[str, dict[str, Any]], ...] = (
     ("topslack", {"C": 10.0}),
@@ -65,12 +63,23 @@ _SYMMETRIC_TREES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 """Candidates if the extra is installed."""
 TREE_LOSSES = ("yetiloss", "xendcg", "lambdarank")
-_TREE_LEAVES = (15, 7, 31)
+_TREE_L2 = {"yetiloss": 5.0, "xendcg": 10.0, "lambdarank": 0.0}
+"""Penalties of fixed settings. The first two losses have small curvatures, so that leaves need one."""
+_TREE_RATE = 0.1
+"""The learning rate of fixed settings: twice the ranker's own, for half of the time."""
+_TREE_SIZES = (
+    {"leaves": 15},
+    {"leaves": 7, "feature_fraction": 0.5},
+    {"leaves": 31, "feature_fraction": 0.5},
+)
+"""Fixed settings. A share of the features for each tree makes members that differ."""
 _DRAWN_LEAVES, _DRAWN_MIN_LEAF, _DRAWN_L2 = (
     (4, 7, 15, 31, 63),
     (5, 10, 20, 50, 100),
-    (0.0, 1.0, 10.0),
+    (0.0, 1.0, 5.0, 20.0),
 )
+_DRAWS = 1
+"""Permutations of YetiLoss per query and tree: each tree draws anew, so that one is enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +163,9 @@ class _CandidateMaker:
             yield Candidate(_label(name, fixed), family, ranker)
 
     def trees(self) -> Iterator[Candidate]:
-        for leaves, loss in itertools.product(_TREE_LEAVES, self._tree_losses()):
-            yield self._tree({"loss": loss, "leaves": leaves})
+        for size, loss in itertools.product(_TREE_SIZES, self._tree_losses()):
+            fixed = {"loss": loss, **size}
+            yield self._tree(fixed, learning_rate=_TREE_RATE, l2=_TREE_L2[loss])
 
     def drawn_trees(self) -> Iterator[Candidate]:
         """Yield trees with settings drawn by the seed, without end."""
@@ -174,9 +184,10 @@ class _CandidateMaker:
                 }
             )
 
-    def _tree(self, fixed: dict[str, Any]) -> Candidate:
-        rate = fixed.get("learning_rate", LambdaMART.learning_rate)
-        settings = {"feature_fraction": FEATURE_FRACTION, "k": self.k, **_rounds(rate), **fixed}
+    def _tree(self, fixed: dict[str, Any], **more: float) -> Candidate:
+        """Return trees with these settings; `fixed` ones are in the label."""
+        settings = {"k": self.k, **fixed, **more}
+        settings |= _rounds(settings["learning_rate"])
         if settings["loss"] == "yetiloss":
             settings["loss"] = self._yetiloss()
         # Leaves of a small data set must be small, or there are no splits.
@@ -191,9 +202,9 @@ class _CandidateMaker:
     def _yetiloss(self) -> YetiLoss:
         """Return the loss of the metric, or of NDCG@k if an exchange has no simple effect on it."""
         try:
-            return YetiLoss(self.metric)
+            return YetiLoss(self.metric, draws=_DRAWS)
         except UsageError:
-            return YetiLoss(f"NDCG@{self.k}")
+            return YetiLoss(f"NDCG@{self.k}", draws=_DRAWS)
 
     def _measure(self) -> str:
         """Return the measure of TopSlack: the metric if it is NDCG or precision, else NDCG@k."""

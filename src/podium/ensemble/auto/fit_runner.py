@@ -29,7 +29,7 @@ from podium.task_runner import current_runner
 
 SAMPLE_VALUES = 3_000_000
 """The time of a fit is measured on a sample first if there are more feature values."""
-MIN_FITS_IN_TIME = 20
+MIN_FITS_IN_TIME = 10
 """A fit is cut, and keeps its best iteration, when it would leave no time for this many such fits."""
 MIN_TURNS_IN_TIME = 8
 """Fits at a time may take longer, but a race needs this many turns."""

@@ -19,7 +19,9 @@ HALVING = 2
 """Each rung keeps one candidate of this many."""
 MAX_FINALISTS = 10
 """At most this many candidates are fitted on all folds."""
-N_PILOTS = 2
+N_PILOTS: Mapping[Family, int] = {
+    "trees": 2, "symmetric trees": 2, "linear": 2, "stumps": 1, "network": 1
+}  # fmt: skip
 """Candidates of a family that are fitted before the family may be left out."""
 FAR_BEHIND = 0.03
 """A candidate whose metric is lower by more than this share of the best improves no combination."""
@@ -106,7 +108,7 @@ def pilots(candidates: Sequence[Candidate], entrants: int) -> list[int]:
     of_family: dict[Family, list[int]] = {}
     for number in numbers:
         of_family.setdefault(candidates[number].family, []).append(number)
-    first = {number for own in of_family.values() for number in own[:N_PILOTS]}
+    first = {number for family, own in of_family.items() for number in own[: N_PILOTS[family]]}
     return [number for number in numbers if number in first]
 
 

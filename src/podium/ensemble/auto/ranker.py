@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from podium.data import RankingData
+from podium.data import RankingData, concatenate
 from podium.data.query_lookup import query_number
 from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.candidates import Candidate, make_candidates
@@ -39,7 +39,7 @@ from podium.rankers.models import Model
 from podium.rankers.parameters import Count, Seed
 from podium.rankers.preparation_statistics import learn_preparation
 from podium.rankers.selection_report import CandidateResult, SelectionReport
-from podium.rankers.training_queries import contrasting_queries
+from podium.rankers.training_queries import contrasting_queries, drop_weightless_queries
 from podium.typing import Floats, Path_
 
 MIN_QUERIES = 2
@@ -75,6 +75,9 @@ class AutoRanker(Ranker):
     without
         Names of rankers that are not tried, as in ("catboost",), which is tried if its extra is
         installed.
+    learns_from_valid
+        Whether models learn from the validation queries, too: the search validates inside, on
+        queries that a fit did not see. False: they only help to choose the iterations of fits.
     n_jobs
         The number of fits at a time: None or 1: one; -1: one per core. joblib's backends can spread
         them over a cluster. The result of a number of fits does not depend on it.
@@ -104,6 +107,7 @@ class AutoRanker(Ranker):
     k: Count = 10
     seed: Seed = 0
     without: Sequence[str] = ()
+    learns_from_valid: bool = True
     n_jobs: int | None = None
 
     def fit(
@@ -127,7 +131,8 @@ class AutoRanker(Ranker):
             A folder for finished fits. A search that was interrupted continues with them; a search
             that ends removes them.
         valid
-            More queries that choose the iterations of fits; models do not learn from them.
+            More queries. Models learn from them, too, unless `learns_from_valid` is False; so they
+            do not say how good the result is.
         callback
             Called with a `SearchStep` after each fit.
         """
@@ -239,7 +244,8 @@ class AutoRanker(Ranker):
             else sum_members(members)
         )
         report = _make_report(self, search, combination, members)
-        monitor(1 - (members[0].value or 0.0), model)
+        value = _unseen_value(combination, members)
+        monitor.record(1 - (value or 0.0), value, model)
         if not is_interrupted:
             search.runner.store.remove()
         return FitResult(
@@ -249,15 +255,16 @@ class AutoRanker(Ranker):
     def _start_search(
         self, train: RankingData, monitor: FitMonitor, checkpoints: Path_ | None
     ) -> CandidateSearch:
+        train, valid = self._learning_queries(train, monitor.valid)
         shape, budget = DataShape.of(train), Budget.parse(self.budget)
         candidates = make_candidates(
             shape, metric=self.metric, k=self.k, seed=self.seed, without=self._left_out_names()
         )
         n_folds = choose_fold_count(train, budget.fits)
         settings = f"{self.metric} {self.k} {self.seed} {n_folds}"
-        store = FitStore(checkpoints, search_fingerprint(train, monitor.valid, settings), MODELS)
+        store = FitStore(checkpoints, search_fingerprint(train, valid, settings), MODELS)
         runner = FitRunner(
-            queries=_prepare_queries(train, monitor.valid, shape),
+            queries=_prepare_queries(train, valid, shape),
             candidates=candidates,
             metric=monitor.metric,
             n_folds=n_folds,
@@ -271,6 +278,19 @@ class AutoRanker(Ranker):
         # The runner reports to the search, which needs the runner first.
         runner.on_fit = partial(_report_fit, search, monitor)
         return search
+
+    def _learning_queries(
+        self, train: RankingData, valid: RankingData | None
+    ) -> tuple[RankingData, RankingData | None]:
+        """Return the queries of the folds, and those that only choose iterations."""
+        if valid is None:
+            return train, None
+        # A validation query may have the id of a training query.
+        ids = np.array([f"valid {qid}" for qid in valid.qids.tolist()], dtype=object)
+        valid = replace(valid, qids=ids)
+        if not self.learns_from_valid:
+            return train, valid
+        return concatenate([train, drop_weightless_queries(valid)]), None
 
     def _combine(
         self, search: CandidateSearch
@@ -298,8 +318,6 @@ def _prepare_queries(
     train: RankingData, valid: RankingData | None, shape: DataShape
 ) -> PreparedQueries:
     """Return the queries with the preparation that linear rankers need; labels do not enter it."""
-    if valid is not None:  # a validation query may have the id of a training query
-        valid = replace(valid, qids=np.array([f"valid {qid}" for qid in valid.qids.tolist()]))
     has_missing = shape.has_missing or (valid is not None and bool(np.isnan(valid.X).any()))
     if not (has_missing or shape.has_uneven_features):
         return PreparedQueries(train, valid, None, train, valid)
@@ -323,6 +341,15 @@ def _final_member(search: CandidateSearch, number: int, weight: float) -> FinalM
         candidate.label, repr(candidate.ranker), weight,
         value if np.isfinite(value) else None, search.fits_of(number),
     )  # fmt: skip
+
+
+def _unseen_value(
+    combination: ChosenCombination | None, members: Sequence[FinalMember]
+) -> float | None:
+    """Return the metric of the result on queries that it did not see, by nested validation."""
+    if combination is None:
+        return members[0].value
+    return next(result.value for result in combination.results if result.is_chosen)
 
 
 def _nothing_fitted(search: CandidateSearch) -> DataError:

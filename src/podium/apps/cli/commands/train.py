@@ -278,8 +278,11 @@ def _bags(ranker: Ranker) -> str | None:
 def _validation_value(
     ranker: Ranker, kept_step: FitStep | None, valid: RankingData | None, measure: str
 ) -> float | None:
-    """Return the metric of the kept model on --valid, or on the queries that the ranker held out."""
-    if valid is not None:
+    """Return the metric of the kept model on --valid, or on the queries that the ranker held out.
+
+    A search may have learned from --valid. It measures its result on queries that fits did not see.
+    """
+    if valid is not None and not innermost_ranker(ranker).is_search:
         # Not the value of the kept step: a ranker without a metric of its own measured another one.
         return evaluate(valid, ranker.predict(valid), measure)[measure].mean
     return None if kept_step is None else kept_step.valid
