@@ -1,4 +1,4 @@
-"""``python -m benchmarks [SUBJECT ...] [--quick | --docs]``: measure, print and save the figures."""
+"""``python -m benchmarks [SUBJECT ...] [OPTIONS]``: measure, print and save the figures."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 def main() -> None:
     """Run the chosen subjects; all of them by default."""
     options = _options()
+    if options.processor:
+        measure.count_processor_time()
     if not options.docs:
         for subject in options.subjects or SUBJECTS:
             _measure(subject, options.quick)
@@ -34,6 +36,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing is written")
+    parser.add_argument(
+        "--processor", action="store_true",
+        help="count processor time of one thread, where other work on the machine disturbs the clock",
+    )  # fmt: skip
     parser.add_argument("--docs", action="store_true", help="only write the page from the results")
     options = parser.parse_args()
     unknown = [subject for subject in options.subjects if subject not in SUBJECTS]

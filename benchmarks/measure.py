@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from threadpoolctl import ThreadpoolController
 
 from podium import kernels
 
@@ -26,6 +27,22 @@ _PACKAGES = (
     "podium-ltr", "numpy", "scipy", "scikit-learn", "lightgbm", "pyarrow", "pytrec-eval-terrier", "ranx",
     "numba", "clarabel", "bm25s", "onnxruntime", "xgboost-cpu", "catboost",
 )  # fmt: skip
+
+
+_clock: Callable[[], float] = time.perf_counter
+
+
+def count_processor_time() -> None:
+    """Measure processor time of one thread from now on: other work on the machine hardly changes it."""
+    global _clock
+    _clock = time.process_time
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # of libraries to come
+    ThreadpoolController().limit(limits=1)
+
+
+def counts_processor_time() -> bool:
+    """Whether the seconds are those of a processor, and all work is done by one thread."""
+    return _clock is time.process_time
 
 
 @dataclass(frozen=True)
@@ -138,11 +155,13 @@ class Report:
         return {
             "subject": self.subject,
             "title": self.title,
-            "command": f"python -m benchmarks {self.subject}",
+            "command": f"python -m benchmarks {self.subject}"
+            + " --processor" * counts_processor_time(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "machine": machine() | {"busy with other work": f"{self._start.others():.0%}"},
             "versions": versions(),
-            "setting": self.setting,
+            "setting": self.setting
+            | ({"seconds": "processor time of one thread"} if counts_processor_time() else {}),
             "rows": [row.to_dict() for row in self.rows],
             "tables": self.tables,
             "notes": self.notes,
@@ -240,11 +259,11 @@ def _without_old_garbage() -> Iterator[None]:
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """Return the wall-clock time of one call; its result is freed after the clock has stopped."""
+    """Return the seconds of one call; its result is freed after the clock has stopped."""
     gc.collect()
-    start = time.perf_counter()
+    start = _clock()
     result = run()
-    seconds = time.perf_counter() - start
+    seconds = _clock() - start
     del result
     return seconds
 

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks scale`` takes hours. Each finished cell is kept in a file, so that an interrupted
 run continues where it ended; remove the file to measure anew. The variable PODIUM_SCALE_SIZES limits the
-sizes ("10000 100000").
+sizes ("10000 100000"), and PODIUM_SCALE_SECONDS the processor time of a cell: 600 s without it.
 ``python -m benchmarks.scale CONTENDER FOLDER LIMIT`` fits one contender to saved arrays and prints its
 figures, if it takes at most LIMIT seconds of processor time.
 """
@@ -81,7 +81,7 @@ class Cell:
 def run(quick: bool = False) -> Report:
     """Measure all figures of the subject."""
     sizes = QUICK_SIZES if quick else SIZES
-    limit = QUICK_SECONDS if quick else MAX_SECONDS
+    limit = QUICK_SECONDS if quick else int(os.environ.get("PODIUM_SCALE_SECONDS", MAX_SECONDS))
     contenders = QUICK_CONTENDERS if quick else (*_rankers(), *PEERS)
     setting = {"features": N_FEATURES, "documents per query": N_DOCS, "numbers": "float32, normal"}
     report = Report("scale", "Scale", setting | {"trees": N_TREES, "leaves": N_LEAVES})

@@ -131,6 +131,19 @@ def test_hits(native, data, discount):
         )
 
 
+@given(lists(GRADES))
+@example((np.array([0, 4, 4, 5]), np.array([0.5, 7.0, 0.5, -2.0, 1.0])))
+def test_label_levels(native, data):
+    offsets, labels = data
+    order = reference.order(labels, None, offsets)
+    for twin in (native, reference):
+        levels, pairs = twin.label_levels(labels, order, offsets)
+        for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+            own = labels[a:b].tolist()
+            assert levels[a:b].tolist() == [len({v for v in own if v < u}) for u in own]
+            assert pairs[q] == sum(v < u for u in own for v in own)
+
+
 @given(lists(st.booleans(), FINITE), DEPTH)
 def test_precision_sum(native, data, depth):
     offsets, relevant, scores = data
@@ -220,6 +233,7 @@ def run_all(twin, n_queries=500):
         twin.ideal_sum(d["relevant"].astype(np.float64), offsets, d["discount"]),
         twin.discounted_sum(d["relevant"], order, offsets, d["discount"]),
         *twin.find_relevant(d["values"], 0.5, offsets),
+        *twin.label_levels(d["scores"], order, offsets),
         twin.precision_sum(d["relevant"], order, offsets, 10),
         twin.precision_sum(d["relevant"], order, offsets, 4000),
         twin.trec_order(d["scores"].astype(np.float32), *d["ids"], offsets),

@@ -160,7 +160,9 @@ class Groups:
                 f"expected query numbers from 0 to {len(self) - 1}, got {np.asarray(queries)}"
             ) from None
         chosen = Groups.from_sizes(self.sizes[queries])
-        return chosen, np.asarray(chosen.spread(self.offsets[queries])) + chosen.places
+        rows = np.repeat(self.offsets[queries] - chosen.offsets[:-1], chosen.sizes)
+        rows += np.arange(chosen.n_rows)
+        return chosen, rows
 
     def order(
         self, scores: NDArray[np.float64], tie_keys: NDArray[np.float64] | None = None

@@ -121,5 +121,7 @@ def _noise(data: RankingData, seed: int) -> NDArray[np.float64]:
     queries = Strings.of(data.qids.tolist()).hash(seed)
     mixed = documents ^ np.asarray(data.groups.spread(queries))
     # Hash once more, as 8-byte strings: the xor alone keeps too much of its parts.
-    packed = Strings(mixed.view(np.uint8), np.arange(len(mixed) + 1, dtype=np.int64) * 8)
-    return (packed.hash(seed) >> np.uint64(11)).astype(np.float64) / 2**53
+    packed = Strings(mixed.view(np.uint8), np.arange(0, 8 * len(mixed) + 1, 8, dtype=np.int64))
+    noise = (packed.hash(seed) >> np.uint64(11)).astype(np.float64)
+    noise *= 2.0**-53
+    return noise

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import kernels
 from podium.data import Groups, RankingData, document_noise, draw_order, position_labels
 from podium.typing import Bools, Floats, Rows
 
@@ -126,12 +127,7 @@ class LabelledPairs:
     @classmethod
     def from_labels(cls, groups: Groups, labels: Floats) -> LabelledPairs:
         """Return the pairs of documents with different labels."""
-        order = groups.order(np.ascontiguousarray(labels, dtype=np.float64))
-        starts = groups.run_starts(labels[order])
-        run = np.cumsum(starts)
-        last = np.asarray(groups.reduce(np.maximum, run)).astype(np.int64)
-        levels = np.empty(len(order), dtype=np.int64)
-        levels[order] = groups.spread(last) - run
-        alike = np.bincount(run)[1:].astype(np.float64)
-        tied = np.bincount(groups.codes[starts], weights=alike**2, minlength=len(groups))
-        return cls(groups, levels, order, (groups.sizes.astype(np.float64) ** 2 - tied) / 2)
+        labels = np.ascontiguousarray(labels, dtype=np.float64)
+        order = groups.order(labels)
+        levels, counts = kernels.label_levels(labels, order, groups.offsets)
+        return cls(groups, levels, order, counts)

@@ -194,8 +194,8 @@ def _line_search(
         else:
             high, slope_high, slope_low = t, slope, slope_low / (2 if side == last else 1)
         last = side
-        if np.isinf(high):
-            t *= 2
+        if np.isinf(high):  # the slope falls more slowly behind t: twice the distance to where it would be 0
+            t = min(2 * t, t + 2 * t * slope / (first - slope)) if slope > first else 2 * t
             continue
         t = low + (high - low) * slope_low / (slope_low - slope_high)
         if not low < t < high:

@@ -99,6 +99,15 @@ void bind_ranking(nb::module_& m) {
               return std::make_tuple(give(std::move(relevant), {labels.shape(0)}), std::move(counts));
           },
           "labels"_a, "threshold"_a, "offsets"_a);
+    m.def("label_levels",
+          [](const In<double>& labels, const In<Row>& order, const In<Row>& offsets) {
+              std::unique_ptr<Row[]> levels(new Row[labels.shape(0)]);
+              Out<double> pairs = per_query<double>(offsets, [&](Row n, double* out) {
+                  label_levels(labels.data(), order.data(), offsets.data(), n, levels.get(), out);
+              });
+              return std::make_tuple(give(std::move(levels), {labels.shape(0)}), std::move(pairs));
+          },
+          "labels"_a, "order"_a, "offsets"_a);
     m.def("precision_sum",
           [](const In<bool>& relevant, const In<Row>& order, const In<Row>& offsets, Row depth) {
               return per_query<double>(offsets, [&](Row n, double* out) {

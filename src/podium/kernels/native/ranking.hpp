@@ -363,6 +363,25 @@ inline void find_relevant(const double* labels, double threshold, const Row* off
     });
 }
 
+// The level of each label among the different ones of its query, 0 for the lowest, and the number of pairs of
+// documents with different labels. order holds the rows by label, largest first.
+inline void label_levels(const double* labels, const Row* order, const Row* offsets, Row n_queries, Row* levels,
+                         double* pairs) {
+    for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
+        Row level = 0, lower = 0, n_pairs = 0;  // `lower` documents have lower labels
+        for (Row i = offsets[q + 1]; i-- > offsets[q];) {
+            const Row behind = offsets[q + 1] - 1 - i;
+            if (behind > 0 && labels[order[i]] != labels[order[i + 1]]) {
+                ++level;
+                lower = behind;
+            }
+            levels[order[i]] = level;
+            n_pairs += lower;
+        }
+        pairs[q] = static_cast<double>(n_pairs);
+    });
+}
+
 // sum over relevant places i <= depth of (relevant among the first i) / i. The relevant places of a block are
 // gathered first: the processor cannot predict them, and a wrong prediction costs more than the sum.
 inline void precision_sum(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,

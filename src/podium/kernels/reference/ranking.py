@@ -101,6 +101,19 @@ def find_relevant(labels: Floats, threshold: float, offsets: Rows) -> tuple[Bool
     return relevant, np.array(counts, dtype=np.int64)
 
 
+def label_levels(labels: Floats, order: Rows, offsets: Rows) -> tuple[Rows, Floats]:
+    """Return the level of each label in its query, 0 for the lowest, and each query's pairs of levels.
+
+    `order` has the rows by label, largest first. A pair is two documents with different labels.
+    """
+    levels, pairs = np.empty(len(labels), dtype=np.int64), np.zeros(len(offsets) - 1)
+    for query, (a, b) in enumerate(_queries(offsets)):
+        own = labels[order[a:b]]
+        values, levels[order[a:b]], counts = np.unique(own, return_inverse=True, return_counts=True)
+        pairs[query] = ((b - a) ** 2 - int(np.sum(counts**2))) // 2
+    return levels, pairs
+
+
 def precision_sum(relevant: Bools, order: Rows, offsets: Rows, depth: int) -> Floats:
     """Return the sum over relevant places i <= depth of (relevant among the first i) / i."""
     out = []
