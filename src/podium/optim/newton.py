@@ -194,7 +194,8 @@ def _line_search(
         else:
             high, slope_high, slope_low = t, slope, slope_low / (2 if side == last else 1)
         last = side
-        if np.isinf(high):  # the slope falls more slowly behind t: twice the distance to where it would be 0
+        if np.isinf(high):
+            # Twice as far as a line through the slopes says: they often change less behind t.
             t = min(2 * t, t + 2 * t * slope / (first - slope)) if slope > first else 2 * t
             continue
         t = low + (high - low) * slope_low / (slope_low - slope_high)

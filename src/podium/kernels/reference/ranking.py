@@ -108,8 +108,8 @@ def label_levels(labels: Floats, order: Rows, offsets: Rows) -> tuple[Rows, Floa
     """
     levels, pairs = np.empty(len(labels), dtype=np.int64), np.zeros(len(offsets) - 1)
     for query, (a, b) in enumerate(_queries(offsets)):
-        own = labels[order[a:b]]
-        values, levels[order[a:b]], counts = np.unique(own, return_inverse=True, return_counts=True)
+        rows = order[a:b]
+        _, levels[rows], counts = np.unique(labels[rows], return_inverse=True, return_counts=True)
         pairs[query] = ((b - a) ** 2 - int(np.sum(counts**2))) // 2
     return levels, pairs
 
