@@ -196,7 +196,8 @@ def _line_search(
         last = side
         if np.isinf(high):
             # Twice as far as a line through the slopes says: they often change less behind t.
-            t = min(2 * t, t + 2 * t * slope / (first - slope)) if slope > first else 2 * t
+            further = 2 * slope / (first - slope) if slope > first else 1.0
+            t *= 1 + min(1.0, max(0.25, further))
             continue
         t = low + (high - low) * slope_low / (slope_low - slope_high)
         if not low < t < high:
