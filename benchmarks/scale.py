@@ -2,7 +2,8 @@
 
 ``python -m benchmarks scale`` takes hours. Each finished cell is kept in a file, so that an interrupted
 run continues where it ended; remove the file to measure anew. The variable PODIUM_SCALE_SIZES limits the
-sizes ("10000 100000"), and PODIUM_SCALE_SECONDS the processor time of a cell: 600 s without it.
+sizes ("10000 100000"; "none" only writes the table), and PODIUM_SCALE_SECONDS the processor time of a cell:
+600 s without it.
 ``python -m benchmarks.scale CONTENDER FOLDER LIMIT`` fits one contender to saved arrays and prints its
 figures, if it takes at most LIMIT seconds of processor time.
 """
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """What differs from a ranker's own settings: trees as the peers grow them, and RankSVM's gap."""
 CELLS = memory.ROOT / "build" / "scale-cells.json"
-MIN_MARKED_SHARE = 0.1
-"""The least share of the machine that other processes used for a cell to be marked as busy."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Each fit has one thread: on a busy machine, threads that wait for each other use time, too."""
 COMPOSED = ("toprank", "cfbrs", "rpc-mtl", "auto")
@@ -71,11 +70,9 @@ class Cell:
     busy: float = 0.0
 
     def __str__(self) -> str:
-        if self.seconds is None:
+        if self.processor is None:
             return self.mark
-        shared = f", busy {self.busy:.0%}" if self.busy >= MIN_MARKED_SHARE else ""
-        own = "" if self.processor is None else f" ({self.processor:,.2f} s)"
-        return f"{self.seconds:,.2f} s{own}, {self.extra_bytes / 1e6:,.0f} MB{shared}"
+        return f"{self.processor:,.2f} s, {self.extra_bytes / 1e6:,.0f} MB"
 
 
 def run(quick: bool = False) -> Report:
@@ -93,14 +90,16 @@ def run(quick: bool = False) -> Report:
     lines = [[name, *map(str, own), _exponent(sizes, own)] for name, own in cells.items()]
     report.tables.append([header, *lines])
     report.notes += [
-        "Seconds of a fit on the clock, seconds of processor time in brackets, and the growth of the process "
-        "beyond the data. Each cell is a process of its own with one thread; a cell that takes more than "
-        f"{limit} s of processor time is cut, and larger ones are left out.",
-        "A cell is marked as busy, with the share of the cores, if other processes used a tenth of them or "
-        "more meanwhile. Its processor time is that of a quiet machine, or somewhat more; its seconds on the "
-        "clock are not.",
-        "The exponent is that of processor time as a power of documents, between the two largest sizes "
-        "measured.",
+        "Seconds of processor time of a fit, and the growth of the process beyond the data. Each cell is a "
+        "process of its own with one thread. A cell beyond its limit of processor time is cut and marked "
+        "with the limit; larger ones are left out. The exponent is that of processor time as a power of "
+        "documents, between the two largest sizes measured.",
+        f"Other processes used {_busy(cells.values())} of the cores meanwhile. Processor time is then that "
+        "of a quiet machine, or somewhat more, because they share its caches and memory.",
+        f"Trees: {N_TREES} with {N_LEAVES} leaves. lambdamart learns from four fifths of the queries, and "
+        "measures the others and the training queries after each tree; the other programs learn from all "
+        "queries and measure nothing. Every other ranker has its own settings, but focused-svm stops at "
+        "a proved gap of a thousandth.",
     ]
     return report
 
@@ -136,6 +135,12 @@ class KeptCells:
         """Return the contender's cells of smaller sizes."""
         sizes = sorted(int(key.split()[0]) for key in self._cells if key.split()[1] == name)
         return [self.get(size, name) for size in sizes if size < n]
+
+
+def _busy(cells: Iterable[Sequence[Cell]]) -> str:
+    """Return the least and the largest share of the cores that other processes used."""
+    shares = [cell.busy for own in cells for cell in own if cell.processor is not None]
+    return f"{min(shares):.0%} to {max(shares):.0%}" if shares else "none"
 
 
 def _wanted_sizes(sizes: Sequence[int]) -> list[int]:
