@@ -160,6 +160,10 @@ COMMANDS: Entries = {
                 "Put queries, documents, assessors and tasks into a store, which is created if it is "
                 "missing.",
             ),
+            "assess": CommandEntry(
+                "judge_assess",
+                "Let a machine judge as an assessor, within caps, by any OpenAI-compatible endpoint.",
+            ),
             "stats": CommandEntry(
                 "judge_stats", "Show what judging cost and how well assessors agree."
             ),
