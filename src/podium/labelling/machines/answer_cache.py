@@ -77,11 +77,11 @@ class AnswerCache:
     def __init__(self, path: Path_) -> None:
         self.path = os.fspath(path)
         self._lock = threading.Lock()
-        self._held = self._take(f"{self.path}.lock")
+        self._lock_file = self._take(f"{self.path}.lock")
         try:
             self._connection = self._open()
         except BaseException:
-            os.close(self._held)
+            os.close(self._lock_file)
             raise
 
     def _take(self, path: str) -> int:
@@ -193,7 +193,7 @@ class AnswerCache:
     def close(self) -> None:
         """Close the file; other processes may use it then."""
         self._connection.close()
-        os.close(self._held)
+        os.close(self._lock_file)
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ from podium.labelling.machines.answer_schema import AnswerSchema
 from podium.labelling.machines.http_exchange import FailedExchangeError
 from podium.labelling.machines.prompt_templates import Prompt
 
-Constraint = Literal["schema", "json", "none"]
+AnswerConstraint = Literal["schema", "json", "none"]
 """How the endpoint is asked to keep to the form: by a JSON Schema, as any JSON, or by words alone."""
 
 _OWN_FIELDS = ("model", "messages", "stream", "n", "response_format", "tools", "functions")
@@ -32,13 +32,13 @@ class CompletionSettings:
         More fields of the body, such as ``{"temperature": 0.2}``; None leaves a field out.
     """
 
-    constraint: Constraint = "schema"
+    constraint: AnswerConstraint = "schema"
     max_tokens: int = 200
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.constraint not in get_args(Constraint):
-            raise UnknownNameError("constraint", str(self.constraint), get_args(Constraint))
+        if self.constraint not in get_args(AnswerConstraint):
+            raise UnknownNameError("constraint", str(self.constraint), get_args(AnswerConstraint))
         if self.max_tokens < 1:
             raise UsageError(f"expected answers of at least 1 token, got {self.max_tokens}")
         if clash := [name for name in self.fields if name in _OWN_FIELDS]:
@@ -97,7 +97,7 @@ def _count(value: object) -> int | None:
     return value if type(value) is int and 0 <= value < 1 << 40 else None
 
 
-def is_model(answered: str, wanted: str) -> bool:
+def is_model(answered: str, requested: str) -> bool:
     """Return whether a reply is of the model that was asked: its name, or a dated version of it.
 
     Examples
@@ -105,7 +105,7 @@ def is_model(answered: str, wanted: str) -> bool:
     >>> is_model("gpt-x-2026-01-31", "gpt-x"), is_model("gpt-x-mini", "gpt-x"), is_model("", "gpt-x")
     (True, False, True)
     """
-    if not answered or answered == wanted:
+    if not answered or answered == requested:
         return True
-    ending = answered.removeprefix(wanted)
+    ending = answered.removeprefix(requested)
     return ending != answered and ending[0] in "-@:" and ending[1:2].isdigit()

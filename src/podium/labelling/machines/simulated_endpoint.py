@@ -150,8 +150,7 @@ class SimulatedEndpoint:
         """How often each request was sent, by a hash of its body."""
         self.faults: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _EndpointServer(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), daemon=True
         )
@@ -197,58 +196,67 @@ def draw(*key: object) -> float:
     return int.from_bytes(sha256(json.dumps(key).encode()).digest()[:7], "big") / 2**56
 
 
-def _handler(endpoint: SimulatedEndpoint) -> type[BaseHTTPRequestHandler]:
-    class SimulatedHandler(BaseHTTPRequestHandler):
-        """Answers requests for completions."""
+class _EndpointServer(ThreadingHTTPServer):
+    """A server on loopback whose handlers find their endpoint."""
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            key, fault = endpoint.begin(body)
-            if endpoint.key and self.headers.get("Authorization") != f"Bearer {endpoint.key}":
-                self._send(401, {"error": {"message": "wrong key"}})
-            elif fault == "rate limited":
-                self._send(429, {"error": {"message": "slow down"}}, {"Retry-After": "0"})
-            elif fault == "server error":
-                self._send(500, {"error": {"message": "try again"}})
-            else:
-                self._complete(body, key, fault)
+    daemon_threads = True
 
-        def _complete(self, body: bytes, key: str, fault: Fault | None) -> None:
-            if fault == "slow":
-                time.sleep(SLOW_SECONDS)
-            request = json.loads(body)
-            text = "\n".join(message["content"] for message in request["messages"])
-            answer = endpoint.model.answer(text, key)
-            answer = {
-                "wrong words": f"I think that {answer}", "wrong choice": '{"better": "C"}',
-            }.get(fault or "", answer)  # fmt: skip
-            reply = {
-                "object": "chat.completion",
-                "model": "another-model" if fault == "other model" else request["model"],
-                "choices": [
-                    {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
-                ],
-                "usage": {
-                    "prompt_tokens": len(text) // 4, "completion_tokens": len(answer) // 4 + 1,
-                },
-            }  # fmt: skip
-            self._send(200, {"choices": "?"} if fault == "not a completion" else reply, fault=fault)
+    def __init__(self, endpoint: SimulatedEndpoint) -> None:
+        self.endpoint = endpoint
+        super().__init__(("127.0.0.1", 0), _SimulatedHandler)
 
-        def _send(
-            self, status: int, value: Any, headers: Mapping[str, str] | None = None,
-            fault: Fault | None = None,
-        ) -> None:  # fmt: skip
-            content = b"<html>" if fault == "no JSON" else json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            for name, text in (headers or {}).items():
-                self.send_header(name, text)
-            self.end_headers()
-            self.wfile.write(content[: len(content) // 2] if fault == "cut off" else content)
-            self.close_connection = True
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in http.server
-            pass  # the library prints nothing
+class _SimulatedHandler(BaseHTTPRequestHandler):
+    """Answers requests for completions."""
 
-    return SimulatedHandler
+    def do_POST(self) -> None:
+        assert isinstance(self.server, _EndpointServer)
+        endpoint = self.server.endpoint
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        key, fault = endpoint.begin(body)
+        if endpoint.key and self.headers.get("Authorization") != f"Bearer {endpoint.key}":
+            self._send(401, {"error": {"message": "wrong key"}})
+        elif fault == "rate limited":
+            self._send(429, {"error": {"message": "slow down"}}, {"Retry-After": "0"})
+        elif fault == "server error":
+            self._send(500, {"error": {"message": "try again"}})
+        else:
+            self._complete(endpoint.model, body, key, fault)
+
+    def _complete(self, model: SimulatedModel, body: bytes, key: str, fault: Fault | None) -> None:
+        if fault == "slow":
+            time.sleep(SLOW_SECONDS)
+        request = json.loads(body)
+        text = "\n".join(message["content"] for message in request["messages"])
+        answer = model.answer(text, key)
+        answer = {
+            "wrong words": f"I think that {answer}", "wrong choice": '{"better": "C"}',
+        }.get(fault or "", answer)  # fmt: skip
+        reply = {
+            "object": "chat.completion",
+            "model": "another-model" if fault == "other model" else request["model"],
+            "choices": [
+                {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
+            ],
+            "usage": {
+                "prompt_tokens": len(text) // 4, "completion_tokens": len(answer) // 4 + 1,
+            },
+        }  # fmt: skip
+        self._send(200, {"choices": "?"} if fault == "not a completion" else reply, fault=fault)
+
+    def _send(
+        self, status: int, value: Any, headers: Mapping[str, str] | None = None,
+        fault: Fault | None = None,
+    ) -> None:  # fmt: skip
+        content = b"<html>" if fault == "no JSON" else json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        for name, text in (headers or {}).items():
+            self.send_header(name, text)
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if fault == "cut off" else content)
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in http.server
+        pass  # the library prints nothing
