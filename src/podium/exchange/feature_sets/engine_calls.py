@@ -55,7 +55,8 @@ search)
     query='{match_before}'$(text "$2")'{match_after}'
     sltr='{{"sltr":{{"model":"{model}","params":'$(params "$2")'}}}}'
     rescore='{{"window_size":'$window',"query":{{"rescore_query":'$sltr',"query_weight":0}}}}'
-    send -X POST "$engine/$index/_search" -H "$json" --data-binary '{{"query":'"$query"',"rescore":'"$rescore"'}}'
+    body='{{"query":'$query',"rescore":'$rescore'}}'
+    send -X POST "$engine/$index/_search" -H "$json" --data-binary "$body"
     echo ;;
 """
 

@@ -29,7 +29,7 @@ TRUTH_NOTE = (
 def run_export(options: ExportOptions) -> None:
     """Write a model, a feature set, or both in the form a search engine takes."""
     if options.json and options.out is None:
-        raise UsageError("expected -o with --json, got none")
+        raise UsageError("expected -o FILE with --json, got none")
     if options.features is not None:
         _export_features(options, read_features(options.features))
         return
