@@ -80,12 +80,12 @@ def read_feature_logs(
         Is called with the number of bytes of each block that was read.
     """
     labels = {} if qrels is None else _labels(qrels)
-    totals, rows, seen = LogTotals(), _LoggedRows(), set[tuple[str, str]]()
+    totals, rows, logged_pairs = LogTotals(), _LoggedRows(), set[tuple[str, str]]()
     for qid, docid, vector in _logged_documents(paths, progress):
-        if (qid, docid) in seen:
+        if (qid, docid) in logged_pairs:
             totals.repeated += 1
             continue
-        seen.add((qid, docid))
+        logged_pairs.add((qid, docid))
         label = labels.get((qid, docid))
         if label is None and qrels is not None and unjudged == "skip":
             totals.unjudged += 1
@@ -94,9 +94,9 @@ def read_feature_logs(
         rows.docids.append(docid)
         rows.labels.append(max(label or 0.0, 0.0))
         rows.vectors.append(vector)
-    totals.judged_without_features = len(labels.keys() - seen)
+    totals.judged_without_features = len(labels.keys() - logged_pairs)
     if not rows.vectors:
-        why = "none of them is judged" if seen else "no answer has any"
+        why = "none of them is judged" if logged_pairs else "no answer has any"
         raise EmptyDataError(f"expected documents with features and judgments, but {why}")
     data = _ranking_data(rows, features, os.fspath(paths[0]))
     totals.queries, totals.documents = data.n_queries, len(data)
