@@ -110,6 +110,7 @@ COMMANDS: Entries = {
                 "rules", "Print the JSON Schema of rule files, for editors; --json changes nothing."
             ),
             "check": CommandEntry("rules", "Find errors in a rule file before it is served."),
+            "editor": CommandEntry("rules", "Add a person who may save rules from the page."),
         },
     ),
     "feedback": GroupEntry(
