@@ -12,7 +12,7 @@ from podium.rule_history.rule_changes import RuleRecord, canonical, pair_rules
 class MergeConflict:
     """A rule that both sides changed in different ways; None: that side removed it.
 
-    `number` is the place of the kept rule in the merged set; None if the merged set lacks it.
+    `number` is the place of the rule in the merged set; None if the merged set lacks it.
     """
 
     base: RuleRecord
@@ -57,10 +57,10 @@ def merge_rules(
             continue
         other = their_partners[origin]
         their_rule = None if other is None else theirs[other]
-        kept, is_conflict = _choose(base[origin], rule, their_rule)
-        if kept is not None:
+        rule_left, is_conflict = _choose(base[origin], rule, their_rule)
+        if rule_left is not None:
             place[origin] = len(rules)
-            rules.append(kept)
+            rules.append(rule_left)
         if is_conflict:
             conflicts.append(MergeConflict(base[origin], rule, their_rule, place.get(origin)))
     conflicts += _removed_conflicts(base, my_partners, their_partners, theirs)
