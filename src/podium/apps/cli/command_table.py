@@ -89,6 +89,10 @@ COMMANDS: Entries = {
                 "data",
                 "Split data by query into folds, or into train, validation and test.",
             ),
+            "from-log": CommandEntry(
+                "data_from_log",
+                "Turn features that a search engine logged into ranking data.",
+            ),
         },
     ),
     "features": GroupEntry(
@@ -112,6 +116,7 @@ COMMANDS: Entries = {
                 "rules", "Print the JSON Schema of rule files, for editors; --json changes nothing."
             ),
             "check": CommandEntry("rules", "Find errors in a rule file before it is served."),
+            "editor": CommandEntry("rules", "Add a person who may save rules from the page."),
         },
     ),
     "feedback": GroupEntry(
