@@ -105,9 +105,8 @@ def test_commands_on_runs_write_the_same_bytes(client, folder, small_chunks, tmp
 
 def test_a_clash_names_its_lines_on_a_cluster_too(client, folder, tmp_path):
     rules = tmp_path / "rules.yaml"
-    rules.write_text(
-        "version: 1\nrules:\n- {rule: pin, docs: q3-d1, position: 1, hard: true}\n- {rule: pin, docs: q3-d2, position: 1, hard: true}\n"
-    )
+    pins = [f"- {{rule: pin, docs: q3-d{i}, position: 1, hard: true}}\n" for i in (1, 2)]
+    rules.write_text("version: 1\nrules:\n" + "".join(pins))
     command = ["postrank", folder / "0.run", "--rules", rules, "-o", tmp_path / "o.run"]
     here = run(*command, code=1)
     there = run(*command, "--cluster", client.scheduler.address, code=1)
@@ -143,7 +142,7 @@ def test_requests_as_lines_have_the_same_answers(client, folder):
     assert there[301][1].status == here[301][1].status
 
 
-WORDS = "lift wing heat slab flow shock wave layer plate drag".split()
+WORDS = ["lift", "wing", "heat", "slab", "flow", "shock", "wave", "layer", "plate", "drag"]
 
 
 def documents(n):

@@ -53,4 +53,4 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the message and the fields, for answers of workers."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]

@@ -35,9 +35,7 @@ def filter_lines(
         yield from answers
 
 
-def _answer_bunch(
-    state: ServedState, lines: Sequence[bytes]
-) -> list[tuple[bytes, Refusal | None]]:
+def _answer_bunch(state: ServedState, lines: Sequence[bytes]) -> list[tuple[bytes, Refusal | None]]:
     """Answer some lines, on a worker."""
     return list(_answer_lines(state, lines))
 

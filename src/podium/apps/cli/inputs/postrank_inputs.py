@@ -47,7 +47,7 @@ class LocatedRules:
         """Return the number of a rule in the file, from 0, and its line."""
         number = self._numbers.get(id(rule))
         if number is None:  # a copy from a worker of a cluster
-            number = self.rules.index(rule)  # type: ignore[arg-type]
+            number = self.rules.index(rule)
         return {"index": number, "line": self.lines[number]}
 
     @cached_property
