@@ -34,8 +34,8 @@ PAIRS_PER_BLOCK = 1 << 18
 """The number of pairs of a word and a document that are computed at a time."""
 
 Candidates = int | Run | IndexedRun | Mapping[str, Sequence[str]]
-Judgments = Qrels | Mapping[str, Mapping[str, float]] | None
-Progress = Callable[[int, int], object]
+FeatureLabels = Qrels | Mapping[str, Mapping[str, float]] | None
+QueryProgress = Callable[[int, int], object]
 _Request = tuple[str, str, int | Sequence[str]]
 """A query, its text, and the ids of its documents or how many to search."""
 
@@ -58,10 +58,10 @@ def make_features(
     index: Index,
     queries: Mapping[str, str],
     candidates: int | Run | Mapping[str, Sequence[str]] = 100,
-    judgments: Judgments = None,
+    judgments: FeatureLabels = None,
     *,
     field: str = WHOLE_DOCUMENT,
-    progress: Progress | None = None,
+    progress: QueryProgress | None = None,
 ) -> RankingData:
     """Compute every formula for every field of every candidate; return RankingData.
 
@@ -113,11 +113,11 @@ def stream_features(
     index: Index,
     queries: Mapping[str, str],
     candidates: Candidates = 100,
-    judgments: Judgments = None,
+    judgments: FeatureLabels = None,
     *,
     field: str = WHOLE_DOCUMENT,
     documents: int = DOCUMENTS_PER_BLOCK,
-    progress: Progress | None = None,
+    progress: QueryProgress | None = None,
 ) -> Iterator[RankingData]:
     """Yield the data of `make_features` in blocks of about so many documents, each of whole queries.
 
@@ -148,8 +148,8 @@ def stream_features(
 
 
 def _local_blocks(
-    index: Index, judgments: Judgments, documents: int, candidate_lists: Iterable[_Candidates],
-    progress: Progress | None, n_queries: int,
+    index: Index, judgments: FeatureLabels, documents: int, candidate_lists: Iterable[_Candidates],
+    progress: QueryProgress | None, n_queries: int,
 ) -> Iterator[RankingData]:  # fmt: skip
     """Yield the data of these queries in blocks of about so many documents."""
     block: list[_Candidates] = []
@@ -166,8 +166,8 @@ def _local_blocks(
 
 
 def _blocks_of_workers(
-    index: Index, judgments: Judgments, documents: int, field: str, requests: Iterable[_Request],
-    progress: Progress | None, n_queries: int,
+    index: Index, judgments: FeatureLabels, documents: int, field: str, requests: Iterable[_Request],
+    progress: QueryProgress | None, n_queries: int,
 ) -> Iterator[RankingData]:  # fmt: skip
     """Yield the same blocks, from queries that the workers of the cluster in use compute in bunches."""
     done, rest = 0, list[RankingData]()
@@ -184,7 +184,7 @@ def _blocks_of_workers(
 
 
 def _compute_queries(
-    index: Index, judgments: Judgments, field: str, requests: Sequence[_Request]
+    index: Index, judgments: FeatureLabels, field: str, requests: Sequence[_Request]
 ) -> tuple[int, RankingData | None]:
     """Return how many queries these are, and their data: None if no query has candidates."""
     resolved = [_resolve(index, field, request) for request in requests]
@@ -207,7 +207,7 @@ def _cut(data: RankingData, documents: int) -> tuple[list[RankingData], list[Ran
 def _make_data(
     index: Index,
     candidate_lists: Sequence[_Candidates],
-    judgments: Judgments,
+    judgments: FeatureLabels,
     note: Callable[[int], object] | None = None,
 ) -> RankingData:
     """Return the features, labels and texts of these queries."""
@@ -320,7 +320,7 @@ def _judged_queries(judgments: Qrels | Mapping[str, Mapping[str, float]]) -> lis
     return [str(qid) for qid in (judgments.qids if isinstance(judgments, Qrels) else judgments)]
 
 
-def _check_judged(judgments: Judgments, qids: Sequence[str]) -> None:
+def _check_judged(judgments: FeatureLabels, qids: Sequence[str]) -> None:
     """Raise if no query has judgments."""
     if judgments is None or not qids:
         return
@@ -333,7 +333,7 @@ def _check_judged(judgments: Judgments, qids: Sequence[str]) -> None:
 
 
 def _labels(
-    judgments: Judgments,
+    judgments: FeatureLabels,
     qids: Sequence[str],
     groups: Groups,
     docids: Strings,
