@@ -64,10 +64,10 @@ def interleave(
 
     Examples
     --------
-    >>> shown = interleave(["a", "b", "c"], ["c", "a", "b"], seed=1)
-    >>> shown.docs, shown.teams
+    >>> combined = interleave(["a", "b", "c"], ["c", "a", "b"], seed=1)
+    >>> combined.docs, combined.teams
     (('a', 'c', 'b'), (0, 1, 1))
-    >>> outcome(shown, ["c"])
+    >>> outcome(combined, ["c"])
     1.0
     """
     check_seed(seed)
@@ -188,7 +188,7 @@ INTERLEAVING_METHODS: Mapping[
 """Methods by name."""
 
 
-def outcome(shown: InterleavedList, clicked: Collection[Any]) -> float:
+def outcome(combined: InterleavedList, clicked: Collection[Any]) -> float:
     """Return the outcome of a list: above 0 if its clicks prefer the second ranking, below 0 the first.
 
     ``team-draft``: the sign of the difference of the teams' clicks. ``balanced``: the sign of the difference
@@ -197,23 +197,23 @@ def outcome(shown: InterleavedList, clicked: Collection[Any]) -> float:
 
     Examples
     --------
-    >>> shown = InterleavedList(("a", "b", "c"), (0, 1, 1))
-    >>> outcome(shown, ["a"]), outcome(shown, ["a", "c"]), outcome(shown, ["b", "c"])
+    >>> combined = InterleavedList(("a", "b", "c"), (0, 1, 1))
+    >>> outcome(combined, ["a"]), outcome(combined, ["a", "c"]), outcome(combined, ["b", "c"])
     (-1.0, 0.0, 1.0)
     """
-    rows = [at for at, doc in enumerate(shown.docs) if doc in clicked]
-    return outcome_of_rows(shown, rows)
+    rows = [at for at, doc in enumerate(combined.docs) if doc in clicked]
+    return outcome_of_rows(combined, rows)
 
 
-def outcome_of_rows(shown: InterleavedList, rows: Sequence[int]) -> float:
+def outcome_of_rows(combined: InterleavedList, rows: Sequence[int]) -> float:
     """Return the outcome of clicks on these rows of a list, in increasing order."""
     if not rows:
         return 0.0
-    if shown.credits is not None:
-        return float(sum(shown.credits[row] for row in rows))
-    if shown.ranks is not None:
-        return _balanced_outcome(shown.ranks, rows)
-    teams = [shown.teams[row] for row in rows]
+    if combined.credits is not None:
+        return float(sum(combined.credits[row] for row in rows))
+    if combined.ranks is not None:
+        return _balanced_outcome(combined.ranks, rows)
+    teams = [combined.teams[row] for row in rows]
     return _sign(teams.count(SECOND) - teams.count(FIRST))
 
 

@@ -263,12 +263,12 @@ def _list_requests(queries: Mapping[str, str], candidates: Candidates) -> Iterat
 
 def _resolve(index: Index, field: str, request: _Request) -> _Candidates:
     """Return a query with the numbers of its documents in the index."""
-    qid, text, wanted = request
-    if isinstance(wanted, int):
+    qid, text, documents = request
+    if isinstance(documents, int):
         return _Candidates(
-            qid, text, index.query(text), index.search(text, wanted, field).documents
+            qid, text, index.query(text), index.search(text, documents, field).documents
         )
-    return _candidates_of(index, qid, text, wanted)
+    return _candidates_of(index, qid, text, documents)
 
 
 def _check_texts(qids: Iterable[str], queries: Mapping[str, str]) -> None:

@@ -100,18 +100,18 @@ def _split_file(
     settings: UbiSettings, shared: AbstractSet[str], name: str
 ) -> tuple[LogSums, list[str]]:
     """Return the sums of the other lines of a file, and the lines of the shared lists; a worker does so."""
-    reader, taken = settings.reader(), list[str]()
+    reader, others = settings.reader(), list[str]()
     reader.start(name)
     reader.feed(
-        _leave_out(shared, (line for lines, _ in read_lines(name) for line in lines), taken)
+        _leave_out(shared, (line for lines, _ in read_lines(name) for line in lines), others)
     )
-    return reader.sums(), taken
+    return reader.sums(), others
 
 
 def _leave_out(
-    shared: AbstractSet[str], lines: Iterable[str | None], taken: list[str]
+    shared: AbstractSet[str], lines: Iterable[str | None], others: list[str]
 ) -> Iterator[str | None]:
-    """Yield the lines that do not belong to shared lists, and add the others to `taken`.
+    """Yield the lines that do not belong to shared lists, and add the others to `others`.
 
     An action line of the bulk form goes with the record after it.
     """
@@ -122,7 +122,7 @@ def _leave_out(
             action = line
             continue
         if line is not None and _query_id(record, action is not None) in shared:
-            taken += [line] if action is None else [action, line]
+            others += [line] if action is None else [action, line]
         else:
             if action is not None:
                 yield action
