@@ -49,12 +49,7 @@ def treated_answer(
     mixed = treatment.mix(order, X, request)
     if mixed is not None:
         order = _with_top(order, mixed.docs)
-    ruled = None
-    if request.rules is not False:
-        sources = served_rules.sources(model.feature_names)
-        ruled = _apply_rules(request, order, scores, ids, served_rules, sources)
-        row = {id_: at for at, id_ in enumerate(ids or ())}
-        order = np.array([row[id_] for id_ in ruled.ids], dtype=np.int64)
+    ruled, order = _order_after_rules(request, order, scores, ids, served_rules, model)
     order = order[: request.k]
     swaps = treatment.swaps(len(order)) if _may_swap(request, treatment, served_rules) else None
     if swaps is not None:
@@ -86,6 +81,23 @@ def treated_answer(
     if treatment.experiment is None and swaps is None:
         return answer, None
     return answer, treatment.record(request, answer, mixed)
+
+
+def _order_after_rules(
+    request: RankRequest,
+    order: NDArray[np.int64],
+    scores: Floats,
+    ids: list[str] | None,
+    served_rules: ServedRules,
+    model: LoadedModel,
+) -> tuple[RuledList | None, NDArray[np.int64]]:
+    """Return the list after the rules that the request asks for, if any, and the order of rows."""
+    if request.rules is False:
+        return None, order
+    sources = served_rules.sources(model.feature_names)
+    ruled = _apply_rules(request, order, scores, ids, served_rules, sources)
+    row = {id_: at for at, id_ in enumerate(ids or ())}
+    return ruled, np.array([row[id_] for id_ in ruled.ids], dtype=np.int64)
 
 
 def _with_top(order: NDArray[np.int64], top: Sequence[int]) -> NDArray[np.int64]:
