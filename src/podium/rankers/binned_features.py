@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -165,23 +164,13 @@ def _bin_chosen_rows(X: Matrix, rows: NDArray[np.int64], parameters: dict[str, A
 
     LightGBM asks a sequence for the rows of its sample one by one, which takes longer than to bin them.
     """
-    return _sampled_dataset_class()(None, params=parameters).fill(X, rows)
-
-
-@cache
-def _sampled_dataset_class() -> Any:
-    """Return a class of LightGBM's data sets that take their rows in batches; LightGBM loads slowly."""
-
-    class SampledDataset(lightgbm().Dataset):  # type: ignore[misc]
-        def fill(self, X: Matrix, rows: NDArray[np.int64]) -> Any:
-            sample = self._create_sample_indices(total_nrow=len(rows))
-            values, places = _sampled_columns(X, rows[sample])
-            self._init_from_sample(values, places, len(sample), len(rows))
-            for first in range(0, len(rows), ROWS_PER_BATCH):
-                self._push_rows(X[rows[first : first + ROWS_PER_BATCH]])
-            return self
-
-    return SampledDataset
+    dataset = lightgbm().Dataset(None, params=parameters)
+    sample = dataset._create_sample_indices(total_nrow=len(rows))
+    values, places = _sampled_columns(X, rows[sample])
+    dataset._init_from_sample(values, places, len(sample), len(rows))
+    for first in range(0, len(rows), ROWS_PER_BATCH):
+        dataset._push_rows(X[rows[first : first + ROWS_PER_BATCH]])
+    return dataset
 
 
 def _sampled_columns(
@@ -193,10 +182,10 @@ def _sampled_columns(
         block = slice(first, first + ROWS_PER_BATCH)
         columns[:, block] = X[sample[block]].T
     numbers = np.arange(len(sample), dtype=np.int32)
-    masks = [~(np.abs(column) <= SMALLEST_VALUE) for column in columns]  # NaN is kept
+    is_nonzero = [~(np.abs(column) <= SMALLEST_VALUE) for column in columns]  # NaN is not 0
     return (
-        [column if k.all() else column[k] for column, k in zip(columns, masks, strict=True)],
-        [numbers if k.all() else numbers[k] for k in masks],
+        [column if k.all() else column[k] for column, k in zip(columns, is_nonzero, strict=True)],
+        [numbers if k.all() else numbers[k] for k in is_nonzero],
     )
 
 

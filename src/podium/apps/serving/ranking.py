@@ -49,11 +49,11 @@ def treated_answer(
     mixed = treatment.mix(order, X, request)
     if mixed is not None:
         order = _with_top(order, mixed.docs)
-    ruled, order = _order_after_rules(request, order, scores, ids, served_rules, model)
+    ruled: RuledList | None = None
+    if request.rules is not False:
+        ruled, order = _rule_order(request, order, scores, ids, model, served_rules)
     order = order[: request.k]
-    swaps = treatment.swaps(len(order)) if _may_swap(request, treatment, served_rules) else None
-    if swaps is not None:
-        order = order[swaps]
+    order, swaps = _swap(order, treatment, may_swap=_may_swap(request, treatment, served_rules))
     top_scores: list[float] = scores[order].tolist()
     contributions = (
         _contributions(model, model.prepare(X)[order], user_class) if request.explain else None
@@ -83,17 +83,11 @@ def treated_answer(
     return answer, treatment.record(request, answer, mixed)
 
 
-def _order_after_rules(
-    request: RankRequest,
-    order: NDArray[np.int64],
-    scores: Floats,
-    ids: list[str] | None,
-    served_rules: ServedRules,
-    model: LoadedModel,
-) -> tuple[RuledList | None, NDArray[np.int64]]:
-    """Return the list after the rules that the request asks for, if any, and the order of rows."""
-    if request.rules is False:
-        return None, order
+def _rule_order(
+    request: RankRequest, order: NDArray[np.int64], scores: Floats, ids: list[str] | None,
+    model: LoadedModel, served_rules: ServedRules,
+) -> tuple[RuledList, NDArray[np.int64]]:  # fmt: skip
+    """Return the list of the rules, and the rows in its order."""
     sources = served_rules.sources(model.feature_names)
     ruled = _apply_rules(request, order, scores, ids, served_rules, sources)
     row = {id_: at for at, id_ in enumerate(ids or ())}
@@ -105,6 +99,14 @@ def _with_top(order: NDArray[np.int64], top: Sequence[int]) -> NDArray[np.int64]
     is_below = np.ones(len(order), dtype=bool)
     is_below[list(top)] = False
     return np.concatenate([np.array(top, dtype=np.int64), order[is_below[order]]])
+
+
+def _swap(
+    order: NDArray[np.int64], treatment: Treatment, *, may_swap: bool
+) -> tuple[NDArray[np.int64], list[int] | None]:
+    """Return an order with the swaps of a treatment, and the place that each row had before."""
+    swaps = treatment.swaps(len(order)) if may_swap else None
+    return (order, None) if swaps is None else (order[swaps], swaps)
 
 
 def _may_swap(request: RankRequest, treatment: Treatment, served_rules: ServedRules) -> bool:
