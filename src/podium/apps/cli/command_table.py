@@ -89,6 +89,10 @@ COMMANDS: Entries = {
                 "data",
                 "Split data by query into folds, or into train, validation and test.",
             ),
+            "from-log": CommandEntry(
+                "data_from_log",
+                "Turn features that a search engine logged into ranking data.",
+            ),
         },
     ),
     "features": GroupEntry(
