@@ -27,6 +27,7 @@ PodiumError
 │   ├── ConflictError                 hard rules that contradict each other
 │   └── WorkLimitError                a request that needs more steps than it may take
 ├── StoreError (RuntimeError)         a store that cannot be opened, or did not keep data
+├── EndpointError (RuntimeError)      a server of models that does not answer as it should
 ├── UndecidedError (RuntimeError)     a search that reached its limit without an answer
 ├── ClusterError (RuntimeError)        a cluster that cannot be reached, or whose workers cannot do the work
 ├── DeadlineError (TimeoutError)      a call that exceeded its time limit
@@ -268,6 +269,10 @@ class StoreError(PodiumError, RuntimeError):
     def __init__(self, message: str, reason: StoreReason = "failed") -> None:
         self.reason = reason
         super().__init__(message)
+
+
+class EndpointError(PodiumError, RuntimeError):
+    """A server of models cannot be reached, refuses the key or the model, or sends no usable reply."""
 
 
 class WorkLimitError(UsageError):

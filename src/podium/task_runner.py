@@ -6,13 +6,17 @@ or by joblib. `podium.use` sets a runner; the room `cluster` implements it by Da
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from podium.errors import ClusterError
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 DelayedCall = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 """A function, its arguments and its keyword arguments: what joblib's `delayed` makes."""
@@ -60,6 +64,9 @@ class TaskRunner(Protocol):
         If that worker is lost, another one makes the result again.
         """
 
+    def share(self, value: Any) -> Any:
+        """Return a handle of a value that many calls have as an argument; it goes to each worker once."""
+
     def add_up(self, calls: Sequence[DelayedCall]) -> tuple[Any, ...]:
         """Return the sums of the results, tuples of numbers and arrays, added in an order of their own.
 
@@ -103,3 +110,40 @@ def runner_in_use(runner: TaskRunner | None) -> Iterator[None]:
         yield
     finally:
         _runner.reset(token)
+
+
+def map_items(
+    work: Callable[..., Answer], shared: Sequence[Any], items: Iterable[Item]
+) -> Iterator[Answer]:
+    """Yield work(*shared, item) of each item, in order: on the workers of the cluster in use, or here.
+
+    The shared values go to each worker once, and calls must not change them. Items are taken when a worker
+    is free.
+
+    Examples
+    --------
+    >>> list(map_items(pow, [2], [3, 4]))
+    [8, 16]
+    """
+    runner = current_runner()
+    if runner is None:
+        return (work(*shared, item) for item in items)
+    sent = runner.share(tuple(shared))
+    return runner.run((_work_on_item, (work, sent, item), {}) for item in items)
+
+
+def in_bunches(items: Iterable[Item], n: int) -> Iterator[list[Item]]:
+    """Yield items in lists of n, the last of which may be shorter; a list is taken when it is needed.
+
+    Examples
+    --------
+    >>> list(in_bunches("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    iterator = iter(items)
+    while bunch := list(itertools.islice(iterator, n)):
+        yield bunch
+
+
+def _work_on_item(work: Callable[..., Answer], shared: Sequence[Any], item: Any) -> Answer:
+    return work(*shared, item)

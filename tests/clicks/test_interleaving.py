@@ -65,12 +65,14 @@ def test_a_list_has_every_document_once_and_probabilities_are_1(method, first, s
     assert total == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("method", ["team-draft", "optimised"])
-@pytest.mark.parametrize(("first", "second"), PAIRS)
+@pytest.mark.parametrize(
+    ("method", "first", "second"),
+    [("optimised", *pair) for pair in PAIRS]
+    # A team without documents left cannot draw even.
+    + [("team-draft", *pair) for pair in PAIRS if sorted(pair[0]) == sorted(pair[1])],
+)
 def test_clicks_that_do_not_look_at_documents_prefer_neither_ranking(method, first, second):
     """For each set of clicked ranks, the expected outcome over all lists is 0."""
-    if method == "team-draft" and sorted(first) != sorted(second):
-        pytest.skip("a team without documents left cannot draw even")
     lists = list(every_list(first, second, method))
     for ranks in subsets(len(lists[0][0].docs)):
         expected = sum(p * outcome_of_rows(shown, ranks) for shown, p in lists)

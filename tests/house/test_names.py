@@ -269,6 +269,13 @@ def test_an_import_cycle_is_noticed(back):
 # --- private members
 
 
+ALLOWED_PRIVATE_MEMBERS = {
+    ("podium/rankers/binned_features.py", f"dataset.{name}")
+    for name in ("_create_sample_indices", "_init_from_sample", "_push_rows")
+}
+"""LightGBM has no public way to bin rows in batches; a test fits with the lowest and the newest version."""
+
+
 def is_private(name):
     return name.startswith("_") and not name.startswith("__") and name not in NAMEDTUPLE_METHODS
 
@@ -281,6 +288,7 @@ def foreign_private_members(sources):
         if isinstance(node, ast.Attribute)
         and is_private(node.attr)
         and ast.unparse(node.value) not in ("self", "cls", "super()", "os")
+        and (path, ast.unparse(node)) not in ALLOWED_PRIVATE_MEMBERS
     ]
 
 

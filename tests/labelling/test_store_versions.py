@@ -1,5 +1,7 @@
 """Stores of older versions, of newer ones, and of something else."""
 
+import sqlite3
+
 import pytest
 import sqlalchemy as sa
 
@@ -103,7 +105,8 @@ def test_a_store_of_the_first_version_is_migrated(store_url):
 
 def undo_administration(store):
     """The statements that make a store of the third version again."""
-    yield "DELETE FROM schema_versions WHERE version = 4"
+    yield "DELETE FROM schema_versions WHERE version >= 4"
+    yield "ALTER TABLE members DROP COLUMN machine"
     for table in ("guidelines", "settlements", "audit_log"):
         yield f"DROP TABLE {table}"
     if not store.database.is_sqlite:
@@ -136,6 +139,32 @@ def test_a_store_of_the_third_version_keeps_everything(store, store_url):
         assert [state.priority for state in again.session_states()] == [0, 0, 0]
         StoreAdmin(again, "bob").disable_assessor("ann")
         assert [entry.number for entry in again.audit_log()] == [1]
+
+
+def test_a_store_is_copied_before_it_is_migrated(tmp_path):
+    path = tmp_path / "judgments.db"
+    with Store.open(path) as store:
+        furnish(store)
+        judge_all(store, "ann-q1")
+        kept = store.events("ann-q1")
+        with store.database.writing("the third version") as connection:
+            for statement in undo_administration(store):
+                connection.exec_driver_sql(statement)
+    assert not list(tmp_path.glob("*.backup"))
+    with Store.open(path):
+        pass
+    copy = tmp_path / "judgments.db.version-3.backup"
+    assert [file.name for file in tmp_path.glob("*.backup")] == [copy.name]
+    assert copy.stat().st_mode & 0o777 == 0o600
+    with sqlite3.connect(copy) as old:
+        assert old.execute("SELECT MAX(version) FROM schema_versions").fetchone() == (3,)
+        assert old.execute("SELECT count(*) FROM events").fetchone() == (len(kept),)
+    bytes_before = copy.read_bytes()
+    with Store.open(path) as store:  # nothing to migrate, nothing to copy
+        assert store.events("ann-q1") == kept
+    assert copy.read_bytes() == bytes_before
+    with Store.open(copy) as store:  # the copy is a store itself
+        assert store.events("ann-q1") == kept
 
 
 def test_times_of_the_second_version_are_bounded(store_url):

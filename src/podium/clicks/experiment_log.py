@@ -102,22 +102,24 @@ def read_experiment(
     names = [os.fspath(p) for p in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     counts: Counter[str] = Counter()
     clicks = _read_clicks(names, actions, counts, progress)
-    rows, shown = _read_lists(names, clicks, counts, progress)
-    known = sorted(rows)
+    rows, list_ids = _read_lists(names, clicks, counts, progress)
+    experiments = sorted(rows)
     if not rows:
         raise EmptyDataError(
             "expected lists of an experiment, got none; podium serve writes them to a log of its own, "
             "such as events-lists.ndjson: give both logs, or their folder"
         )
-    if name is None and len(known) > 1:
+    if name is None and len(experiments) > 1:
         raise UsageError(
-            f"expected the name of an experiment, got logs of several: {', '.join(known)}"
+            f"expected the name of an experiment, got logs of several: {', '.join(experiments)}"
         )
-    chosen = known[0] if name is None else name
+    chosen = experiments[0] if name is None else name
     if chosen not in rows:
-        raise UsageError(f"expected an experiment of the logs ({', '.join(known)}), got {chosen!r}")
+        raise UsageError(
+            f"expected an experiment of the logs ({', '.join(experiments)}), got {chosen!r}"
+        )
     counts["clicks on unknown lists"] = sum(
-        len(docs) for q, docs in clicks.items() if q not in shown
+        len(docs) for q, docs in clicks.items() if q not in list_ids
     )
     return _assemble(chosen, rows[chosen], counts)
 
@@ -165,22 +167,22 @@ def _read_lists(
 ) -> tuple[dict[str, _Rows], set[str]]:  # fmt: skip
     """Return the lists of each experiment, and the ids of all lists."""
     rows: dict[str, _Rows] = {}
-    shown: set[str] = set()
+    list_ids: set[str] = set()
     for record in _lines(paths, ListRecord, Counter(), progress, b'"experiment"'):
         attributes = record.query_attributes
         if attributes.experiment is None or attributes.method is None or not attributes.models:
             continue
-        if record.query_id in shown:
+        if record.query_id in list_ids:
             counts["repeated lists"] += 1
             continue
-        shown.add(record.query_id)
+        list_ids.add(record.query_id)
         own = rows.setdefault(attributes.experiment, _Rows(record))
         clicked = clicks.get(record.query_id, ())
         counts["clicks on documents that the list lacks"] += len(
             set(clicked) - set(record.query_response_hit_ids)
         )
         _add_list(own, record, clicked)
-    return rows, shown
+    return rows, list_ids
 
 
 def _add_list(own: _Rows, record: ListRecord, clicked: Collection[str]) -> None:

@@ -169,7 +169,7 @@ def optimised(first: Sequence[Any], second: Sequence[Any], n: int, draw: Draw) -
 
     Examples
     --------
-    >>> optimised("ab", "ba", 2, lambda: 0.9)
+    >>> optimised("ab", "ba", 2, lambda: 0.9)  # doctest: +ELLIPSIS
     InterleavedList(docs=('b', 'a'), teams=(1, 0), credits=(0.333..., -0.333...), ranks=None)
     """
     names = list(dict.fromkeys([*first[:n], *second[:n]]))
@@ -188,7 +188,7 @@ INTERLEAVING_METHODS: Mapping[
 """Methods by name."""
 
 
-def outcome(shown: InterleavedList, clicked: Collection[Any]) -> float:
+def outcome(listing: InterleavedList, clicked: Collection[Any]) -> float:
     """Return the outcome of a list: above 0 if its clicks prefer the second ranking, below 0 the first.
 
     ``team-draft``: the sign of the difference of the teams' clicks. ``balanced``: the sign of the difference
@@ -197,23 +197,23 @@ def outcome(shown: InterleavedList, clicked: Collection[Any]) -> float:
 
     Examples
     --------
-    >>> shown = InterleavedList(("a", "b", "c"), (0, 1, 1))
-    >>> outcome(shown, ["a"]), outcome(shown, ["a", "c"]), outcome(shown, ["b", "c"])
+    >>> listing = InterleavedList(("a", "b", "c"), (0, 1, 1))
+    >>> outcome(listing, ["a"]), outcome(listing, ["a", "c"]), outcome(listing, ["b", "c"])
     (-1.0, 0.0, 1.0)
     """
-    rows = [at for at, doc in enumerate(shown.docs) if doc in clicked]
-    return outcome_of_rows(shown, rows)
+    rows = [at for at, doc in enumerate(listing.docs) if doc in clicked]
+    return outcome_of_rows(listing, rows)
 
 
-def outcome_of_rows(shown: InterleavedList, rows: Sequence[int]) -> float:
+def outcome_of_rows(listing: InterleavedList, rows: Sequence[int]) -> float:
     """Return the outcome of clicks on these rows of a list, in increasing order."""
     if not rows:
         return 0.0
-    if shown.credits is not None:
-        return float(sum(shown.credits[row] for row in rows))
-    if shown.ranks is not None:
-        return _balanced_outcome(shown.ranks, rows)
-    teams = [shown.teams[row] for row in rows]
+    if listing.credits is not None:
+        return float(sum(listing.credits[row] for row in rows))
+    if listing.ranks is not None:
+        return _balanced_outcome(listing.ranks, rows)
+    teams = [listing.teams[row] for row in rows]
     return _sign(teams.count(SECOND) - teams.count(FIRST))
 
 

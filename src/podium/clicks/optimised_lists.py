@@ -56,14 +56,14 @@ def list_distribution(n_first: int, second: tuple[int, ...], length: int) -> Lis
     """
     lists = allowed_lists(tuple(range(n_first)), second, length)
     credit = _credits(n_first, second, length)
-    shown = credit[np.array(lists, dtype=np.intp).reshape(len(lists), -1)]
-    p = _probabilities(shown)
+    credits_by_rank = credit[np.array(lists, dtype=np.intp).reshape(len(lists), -1)]
+    p = _probabilities(credits_by_rank)
     if p is None:  # no information, but no bias either
         return ListDistribution((lists[0],), (1.0,), (0.0,) * len(credit))
-    kept = np.flatnonzero(p > 0)
-    cumulative = np.cumsum(p[kept] / p.sum())
+    positive = np.flatnonzero(p > 0)
+    cumulative = np.cumsum(p[positive] / p.sum())
     return ListDistribution(
-        tuple(lists[i] for i in kept.tolist()),
+        tuple(lists[i] for i in positive.tolist()),
         tuple(cumulative.round(12).tolist()),
         tuple(credit.tolist()),
     )
@@ -76,9 +76,9 @@ def allowed_lists(
     lists: list[tuple[int, ...]] = [()]
     for _ in range(min(length, len({*first, *second}))):
         longer = []
-        for shown in lists:
-            heads = [next((d for d in r if d not in shown), None) for r in (first, second)]
-            longer += [(*shown, d) for d in dict.fromkeys(heads) if d is not None]
+        for head in lists:
+            best = [next((d for d in r if d not in head), None) for r in (first, second)]
+            longer += [(*head, d) for d in dict.fromkeys(best) if d is not None]
         lists = longer
     return lists
 
@@ -93,30 +93,30 @@ def _credits(n_first: int, second: tuple[int, ...], length: int) -> Floats:
     return np.asarray((inverse[1] - inverse[0]) / max(total, 1.0))
 
 
-def _probabilities(shown: Floats) -> Floats | None:
+def _probabilities(credits_by_rank: Floats) -> Floats | None:
     """Solve the linear programme over lists; a row has the credits of a list by rank.
 
     None without a solution: a ranking of one document against one of three, for example. All pairs of
     rankings of up to six common documents have one.
     """
-    n_lists, n_ranks = shown.shape
+    n_lists, n_ranks = credits_by_rank.shape
     if n_lists == 1:
-        return None if shown.any() else np.ones(1)
-    equal = np.vstack([np.ones(n_lists), shown.T])
+        return None if credits_by_rank.any() else np.ones(1)
+    equal = np.vstack([np.ones(n_lists), credits_by_rank.T])
     target = np.zeros(n_ranks + 1)
     target[0] = 1.0
-    solution = linprog(-_sensitivity(shown), A_eq=equal, b_eq=target, method="highs")
+    solution = linprog(-_sensitivity(credits_by_rank), A_eq=equal, b_eq=target, method="highs")
     if not solution.success:
         return None
     chances = np.asarray(solution.x, dtype=np.float64)
     return np.where(chances > 1e-9, chances, 0.0)
 
 
-def _sensitivity(shown: Floats) -> Floats:
+def _sensitivity(credits_by_rank: Floats) -> Floats:
     """Return the entropy of the winner of a click, times the probability of a winner, by list."""
-    weight = 1.0 / np.arange(1, shown.shape[1] + 1)
+    weight = 1.0 / np.arange(1, credits_by_rank.shape[1] + 1)
     weight /= weight.sum()
-    wins, losses = (shown > 0) @ weight, (shown < 0) @ weight
+    wins, losses = (credits_by_rank > 0) @ weight, (credits_by_rank < 0) @ weight
     decided = wins + losses
     share = np.clip(wins / np.where(decided > 0, decided, 1.0), 1e-12, 1 - 1e-12)
     entropy = -(share * np.log2(share) + (1 - share) * np.log2(1 - share))

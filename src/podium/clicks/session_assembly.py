@@ -113,8 +113,8 @@ def _merge(rows: EventRows, n_lists: int) -> _ListRows:
 
 def _bases_of_documents(row: Ints, base: Floats, kind: Ints, n: int) -> Floats:
     """Return base positions by impressions, else by the record of the query."""
-    shown = _least(row, base, kind == IMPRESSION, n)
-    return np.where(np.isnan(shown), _least(row, base, kind == HIT, n), shown)
+    by_impression = _least(row, base, kind == IMPRESSION, n)
+    return np.where(np.isnan(by_impression), _least(row, base, kind == HIT, n), by_impression)
 
 
 def _from_one(rows: EventRows, positions: Floats, n_lists: int) -> Floats:

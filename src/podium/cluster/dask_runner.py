@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from podium.cluster.worker_calls import (
     CallResult,
     SharedPlace,
+    SharedValue,
     add_in_order,
     free_ports,
     is_calling,
@@ -144,6 +145,11 @@ class DaskRunner:
     def keep(self, call: DelayedCall) -> KeptResult:
         """Return a handle of a call's result, which stays on a worker."""
         return KeptResult(self._submit(run_quiet_call, call))
+
+    def share(self, value: Any) -> KeptResult:
+        """Return a handle of a value that many calls have as an argument; it goes to each worker once."""
+        with _no_size_warning():
+            return self.keep((SharedValue, (pack(value),), {}))
 
     def add_up(self, calls: Sequence[DelayedCall]) -> tuple[Any, ...]:
         """Return the sums of the results, added in a tree whose shape the number of calls decides."""
@@ -278,15 +284,10 @@ class DaskRunner:
 
     def _share(self, data: RankingData) -> Any:
         """Return the future of data; the scheduler keeps it too, for workers that join or restart."""
-        import dask
-
         future = self._shared.get(data)
         if future is None or future.status in ("cancelled", "lost"):
             # The data is part of the task on purpose: a lost worker takes no data with it.
-            with (
-                self._connection(),
-                dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}),
-            ):
+            with self._connection(), _no_size_warning():
                 future = self.client.submit(
                     unpack, pack(data), key=f"data-{uuid.uuid4().hex}", pure=False
                 )
@@ -364,6 +365,15 @@ class DaskRunner:
             f"{str(error.task).rsplit('-', 1)[0]} has no result: {error.allowed_failures + 1} workers were "
             "killed while they ran it, perhaps out of memory; finished results are kept"
         )
+
+
+@contextmanager
+def _no_size_warning() -> Iterator[None]:
+    """Let a task have large data without a warning of Dask."""
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        yield
 
 
 def _last_attempt(error: Exception) -> str:

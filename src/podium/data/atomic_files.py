@@ -234,6 +234,28 @@ def atomic_path(path: Path_) -> Iterator[Path]:
     sync_folder(target.parent)
 
 
+def create_once(path: Path_, data: bytes, mode: int = 0o666) -> bool:
+    """Write a new file in one step; return False, and write nothing, if the file exists.
+
+    A hard link fails if its name exists: of two writers at once, exactly one gets True. On a file system
+    without hard links, the caller must hold a lock.
+    """
+    target = Path(path)
+    with reserve_temporary(target, mode) as temporary:
+        temporary.write_bytes(data)
+        sync_file(temporary)
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        except OSError:  # no hard links here
+            if target.exists():
+                return False
+            os.replace(temporary, target)
+    sync_folder(target.parent)
+    return True
+
+
 @contextlib.contextmanager
 def atomic_writer(path: Path_) -> Iterator[Callable[[bytes], object]]:
     """Give a write function for a file that appears whole or not at all, compressed by its ending."""

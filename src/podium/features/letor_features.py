@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from podium.data import Groups, IndexedRun, Qrels, RankingData, Run, Strings, match_documents
+from podium.data import (
+    Groups,
+    IndexedRun,
+    Qrels,
+    RankingData,
+    Run,
+    Strings,
+    concatenate,
+    match_documents,
+)
 from podium.errors import DataError, EmptyDataError, UsageError
 from podium.features.formulas import FORMULAS
 from podium.features.index import Index, QueryTerms
 from podium.features.term_counter import WHOLE_DOCUMENT
 from podium.features.term_matches import TermMatches
+from podium.task_runner import current_runner, in_bunches, map_items
 from podium.typing import Floats, Ints
 
 DOCUMENTS_PER_BLOCK = 32_768
 """The number of documents of a block of a stream."""
+QUERIES_PER_CALL = 64
+"""The number of queries that a worker of a cluster computes at a time."""
 PAIRS_PER_BLOCK = 1 << 18
 """The number of pairs of a word and a document that are computed at a time."""
+
+Candidates = int | Run | IndexedRun | Mapping[str, Sequence[str]]
+FeatureLabels = Qrels | Mapping[str, Mapping[str, float]] | None
+QueryProgress = Callable[[int, int], object]
+_Request = tuple[str, str, int | Sequence[str]]
+"""A query, its text, and the ids of its documents or how many to search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +58,10 @@ def make_features(
     index: Index,
     queries: Mapping[str, str],
     candidates: int | Run | Mapping[str, Sequence[str]] = 100,
-    judgments: Qrels | Mapping[str, Mapping[str, float]] | None = None,
+    judgments: FeatureLabels = None,
     *,
     field: str = WHOLE_DOCUMENT,
-    progress: Callable[[int, int], object] | None = None,
+    progress: QueryProgress | None = None,
 ) -> RankingData:
     """Compute every formula for every field of every candidate; return RankingData.
 
@@ -93,14 +112,17 @@ def make_features(
 def stream_features(
     index: Index,
     queries: Mapping[str, str],
-    candidates: int | Run | IndexedRun | Mapping[str, Sequence[str]] = 100,
-    judgments: Qrels | Mapping[str, Mapping[str, float]] | None = None,
+    candidates: Candidates = 100,
+    judgments: FeatureLabels = None,
     *,
     field: str = WHOLE_DOCUMENT,
     documents: int = DOCUMENTS_PER_BLOCK,
-    progress: Callable[[int, int], object] | None = None,
+    progress: QueryProgress | None = None,
 ) -> Iterator[RankingData]:
     """Yield the data of `make_features` in blocks of about so many documents, each of whole queries.
+
+    On a cluster, the index goes to each worker once, and workers search and compute the features. A run
+    of candidates is read here.
 
     Examples
     --------
@@ -110,26 +132,82 @@ def stream_features(
     """
     texts = {str(qid): text for qid, text in queries.items()}
     _check_judged(judgments, list(texts))
-    block: list[_Candidates] = []
+    requests = _list_requests(texts, candidates)
+    each = (_resolve(index, field, request) for request in requests)
+    blocks = _local_blocks(index, judgments, documents, each, progress, len(texts))
+    if current_runner() is not None:
+        blocks = _blocks_of_workers(
+            index, judgments, documents, field, requests, progress, len(texts)
+        )
     is_empty = True
-    for done, item in enumerate(_find_candidates(index, texts, candidates, field), start=1):
+    for block in blocks:
+        yield block
+        is_empty = False
+    if is_empty:
+        raise EmptyDataError("no query has candidates; expected at least one")
+
+
+def _local_blocks(
+    index: Index, judgments: FeatureLabels, documents: int, candidate_lists: Iterable[_Candidates],
+    progress: QueryProgress | None, n_queries: int,
+) -> Iterator[RankingData]:  # fmt: skip
+    """Yield the data of these queries in blocks of about so many documents."""
+    block: list[_Candidates] = []
+    for done, item in enumerate(candidate_lists, start=1):
         if len(item.documents):
             block.append(item)
         if sum(len(own.documents) for own in block) >= documents:
             yield _make_data(index, block, judgments)
-            block, is_empty = [], False
+            block = []
         if progress is not None:
-            progress(done, len(texts))
+            progress(done, n_queries)
     if block:
         yield _make_data(index, block, judgments)
-    elif is_empty:
-        raise EmptyDataError("no query has candidates; expected at least one")
+
+
+def _blocks_of_workers(
+    index: Index, judgments: FeatureLabels, documents: int, field: str, requests: Iterable[_Request],
+    progress: QueryProgress | None, n_queries: int,
+) -> Iterator[RankingData]:  # fmt: skip
+    """Yield the same blocks, from queries that the workers of the cluster in use compute in bunches."""
+    done, rest = 0, list[RankingData]()
+    bunches = in_bunches(requests, QUERIES_PER_CALL)
+    for n, data in map_items(_compute_queries, [index, judgments, field], bunches):
+        done += n
+        if progress is not None:
+            progress(done, n_queries)
+        if data is None:
+            continue
+        whole, rest = _cut(concatenate([*rest, data]), documents)
+        yield from whole
+    yield from rest
+
+
+def _compute_queries(
+    index: Index, judgments: FeatureLabels, field: str, requests: Sequence[_Request]
+) -> tuple[int, RankingData | None]:
+    """Return how many queries these are, and their data: None if no query has candidates."""
+    resolved = [_resolve(index, field, request) for request in requests]
+    with_documents = [item for item in resolved if len(item.documents)]
+    data = _make_data(index, with_documents, judgments) if with_documents else None
+    return len(resolved), data
+
+
+def _cut(data: RankingData, documents: int) -> tuple[list[RankingData], list[RankingData]]:
+    """Return blocks that end with the query that fills them, and the block that is not full, if any."""
+    ends, full = data.groups.offsets[1:].tolist(), [0]
+    for last, end in enumerate(ends, start=1):
+        if end - data.groups.offsets[full[-1]] >= documents:
+            full.append(last)
+    rest = np.arange(full[-1], data.n_queries)
+    whole = [data.subset(np.arange(a, b)) for a, b in itertools.pairwise(full)]
+    return whole, [data.subset(rest)] if len(rest) else []
 
 
 def _make_data(
     index: Index,
     candidate_lists: Sequence[_Candidates],
-    judgments: Qrels | Mapping[str, Mapping[str, float]] | None,
+    judgments: FeatureLabels,
     note: Callable[[int], object] | None = None,
 ) -> RankingData:
     """Return the features, labels and texts of these queries."""
@@ -155,21 +233,21 @@ def _make_data(
 
 
 def _find_candidates(
-    index: Index,
-    queries: Mapping[str, str],
-    candidates: int | Run | IndexedRun | Mapping[str, Sequence[str]],
-    field: str,
+    index: Index, queries: Mapping[str, str], candidates: Candidates, field: str
 ) -> Iterator[_Candidates]:
+    return (_resolve(index, field, request) for request in _list_requests(queries, candidates))
+
+
+def _list_requests(queries: Mapping[str, str], candidates: Candidates) -> Iterator[_Request]:
+    """Yield each query with its text, and the ids of its documents or how many to search."""
     if isinstance(candidates, int | np.integer):
-        for qid, text in queries.items():
-            hits = index.search(text, int(candidates), field)
-            yield _Candidates(qid, text, index.query(text), hits.documents)
+        yield from ((qid, text, int(candidates)) for qid, text in queries.items())
         return
     if isinstance(candidates, IndexedRun):
         _check_texts(candidates.qids, queries)
         for qid, text in queries.items():
             docids = [docid for _, own in _rank_run(candidates.read([qid])) for docid in own]
-            yield _candidates_of(index, qid, text, docids)
+            yield qid, text, docids
         return
     if not isinstance(candidates, Run | Mapping):
         raise UsageError(
@@ -180,7 +258,17 @@ def _find_candidates(
     docids_of = {str(qid): [str(docid) for docid in docids] for qid, docids in pairs}
     _check_texts(docids_of, queries)
     for qid, text in queries.items():
-        yield _candidates_of(index, qid, text, docids_of.get(qid, ()))
+        yield qid, text, docids_of.get(qid, ())
+
+
+def _resolve(index: Index, field: str, request: _Request) -> _Candidates:
+    """Return a query with the numbers of its documents in the index."""
+    qid, text, documents = request
+    if isinstance(documents, int):
+        return _Candidates(
+            qid, text, index.query(text), index.search(text, documents, field).documents
+        )
+    return _candidates_of(index, qid, text, documents)
 
 
 def _check_texts(qids: Iterable[str], queries: Mapping[str, str]) -> None:
@@ -232,9 +320,7 @@ def _judged_queries(judgments: Qrels | Mapping[str, Mapping[str, float]]) -> lis
     return [str(qid) for qid in (judgments.qids if isinstance(judgments, Qrels) else judgments)]
 
 
-def _check_judged(
-    judgments: Qrels | Mapping[str, Mapping[str, float]] | None, qids: Sequence[str]
-) -> None:
+def _check_judged(judgments: FeatureLabels, qids: Sequence[str]) -> None:
     """Raise if no query has judgments."""
     if judgments is None or not qids:
         return
@@ -247,7 +333,7 @@ def _check_judged(
 
 
 def _labels(
-    judgments: Qrels | Mapping[str, Mapping[str, float]] | None,
+    judgments: FeatureLabels,
     qids: Sequence[str],
     groups: Groups,
     docids: Strings,

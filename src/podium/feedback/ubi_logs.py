@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from podium.data.text_files import Progress, read_blocks
+from podium.data.text_files import Progress
 from podium.errors import UsageError
 from podium.feedback.actions import ACTIONS
 from podium.feedback.alpha import PhiFunction
 from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS
 from podium.feedback.feedback import Feedback
+from podium.feedback.logs_on_workers import UbiSettings, read_lines, read_on_workers
 from podium.feedback.ubi_reader import WINDOW_EVENTS, UbiReader
 from podium.feedback.user_classes import UserClass
+from podium.task_runner import current_runner
 from podium.typing import Path_
 
 
@@ -43,6 +45,8 @@ def read_ubi(
     events are added to it, but not compared with earlier ones. Memory depends on the window and the
     result, not on the number of events.
 
+    On a cluster, each worker reads whole files, which it needs at the same path. The result is the same.
+
     Parameters
     ----------
     user_class
@@ -67,13 +71,19 @@ def read_ubi(
     names = [os.fspath(p) for p in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not names:
         raise UsageError("there is no file of events; expected at least one")
-    reader = UbiReader(user_class, actions, closed_within, window, strict)
+    settings = UbiSettings(user_class, actions, closed_within, window, strict)
+    reader = settings.reader()
+    if current_runner() is not None and len(names) > 1:
+        sums = read_on_workers(names, settings, progress)
+        if sums is not None:
+            return sums.feedback(phi, float(closed_within))
+        progress = None  # it has seen all bytes
     for name in names:
         reader.start(name)
-        for text in read_blocks(name):
-            reader.feed(_lines(text.tobytes()))
+        for lines, n_bytes in read_lines(name):
+            reader.feed(lines)
             if progress is not None:
-                progress(len(text))
+                progress(n_bytes)
     return reader.feedback(phi)
 
 
@@ -104,21 +114,3 @@ def parse_ubi(
     reader.start("events")
     reader.feed(lines)
     return reader.feedback(phi)
-
-
-def _lines(text: bytes) -> Iterable[str | None]:
-    """Return the lines of a block; None for a line that is not UTF-8."""
-    try:
-        lines: list[str | None] = [*text.decode().split("\n")]
-    except UnicodeDecodeError:
-        lines = [_decode(line) for line in text.split(b"\n")]
-    if lines[-1] == "":  # a block ends with a line end
-        del lines[-1]
-    return lines
-
-
-def _decode(line: bytes) -> str | None:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return None

@@ -11,13 +11,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from podium.errors import EmptyDataError, MalformedLineError, UsageError
+from podium.errors import MalformedLineError, UsageError
 from podium.feedback.actions import ACTIONS, KIND_CODES, kind_codes
 from podium.feedback.alpha import PhiFunction
 from podium.feedback.duplicates import duplicate_key, first_id
 from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS, LONGEST_DWELL_SECONDS
 from podium.feedback.feedback import Feedback
-from podium.feedback.log_counts import MAX_ACTION_NAMES, OTHER_ACTIONS, LogCounts
+from podium.feedback.log_counts import MAX_ACTION_NAMES, OTHER_ACTIONS
+from podium.feedback.log_sums import LogSums
 from podium.feedback.open_lists import OpenLists
 from podium.feedback.ubi_events import (
     DECODE_ERRORS,
@@ -135,21 +136,16 @@ class UbiReader:
 
     def feedback(self, phi: PhiFunction | None = None) -> Feedback:
         """Return the feedback so far; reading may continue."""
+        return self.sums().feedback(phi, self._closed_within)
+
+    def sums(self) -> LogSums:
+        """Return the sums and counts so far; reading may continue."""
         parts, open_counts = self._lists.all_sums()
-        counts = self._counts + open_counts
-        queries, events = counts["queries"], sum(self._actions.values())
-        source = ", ".join(self._sources)
-        if queries + events == 0:
-            n_wrong = counts["malformed"] + counts["missing_action"]
-            content = f"{n_wrong:,} other lines ({self._first_error})" if n_wrong else "none"
-            raise EmptyDataError(f"expected UBI queries and events, got {content}", path=source)
-        log_counts = LogCounts(
-            lines=counts["malformed"] + queries + events + counts["missing_action"] + self._n_bulk,
-            events=events, actions=self._actions,
-            unknown_actions={n: c for n, c in self._actions.items() if n not in self._kinds},
-            **counts,
+        unknown = frozenset(name for name in self._actions if name not in self._kinds)
+        return LogSums(
+            tuple(self._sources), tuple(parts), self._counts + open_counts, dict(self._actions), unknown,
+            self._n_bulk, self._first_error,
         )  # fmt: skip
-        return Feedback.of_parts(parts, log_counts, phi, self._closed_within, source=source)
 
     def _feed_stripped(self, line: str | None) -> None:
         """Read a line that is JSON between white space, or malformed."""

@@ -70,10 +70,17 @@ def current_question(session: Session, repeats: float, gap: int) -> ScreenQuesti
         # The sides are swapped, so that the assessor does not just click on the same side again.
         return ScreenQuestion(_sides(session.task, repeated)[::-1], judged, repeat=True)
     documents = (step.document,) if isinstance(step, GradeQuestion) else (step.a, step.b)
+    return ScreenQuestion(arrange_sides(session, documents), judged)
+
+
+def arrange_sides(session: Session, documents: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the left and the right document of a question that is not a repeat.
+
+    A strategy that asks a pair again sees it with swapped sides, which cancels a bias for one side.
+    """
     sides = _sides(session.task, documents)
-    # A strategy that asks a pair again sees it with swapped sides, which cancels a bias for one side.
     times = sum(set(_documents(judgment)) == set(sides) for judgment in session.judgments)
-    return ScreenQuestion(sides[::-1] if times % 2 else sides, judged)
+    return sides[::-1] if times % 2 else sides
 
 
 def _repeated_documents(

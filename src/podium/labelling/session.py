@@ -122,7 +122,12 @@ class Session:
     @property
     def certainty(self) -> float | None:
         """The expected recall of the top k so far; None if the strategy has no belief about it."""
-        return self._work.certainty if isinstance(self._work, StrategyRun) else None
+        return None if self.run is None else self.run.certainty
+
+    @property
+    def run(self) -> StrategyRun | None:
+        """The run of the strategy; None if documents are graded."""
+        return self._work if isinstance(self._work, StrategyRun) else None
 
     @property
     def judgments(self) -> tuple[AnyJudgment, ...]:

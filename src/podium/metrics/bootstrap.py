@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium.data.argument_checks import to_array
 from podium.errors import DataError, LengthMismatchError, UsageError
 from podium.metrics.paired_tests import check_resampling
+from podium.metrics.resamples import map_ranges
 from podium.typing import Floats
 
 
@@ -97,15 +98,28 @@ def _resample_means(
     columns: Sequence[Floats], share: Floats, resamples: int, seed: int
 ) -> list[Floats]:
     """Return means of queries drawn with replacement; the same queries for every column."""
-    n, rng = len(share), np.random.default_rng(seed)
+    n = len(share)
     batch = max(1, 400_000 // n)  # a block that fits into a cache
-    means = np.empty((len(columns), resamples))
-    for start in range(0, resamples, batch):
-        size = min(batch, resamples - start)
-        drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
+    means = map_ranges(_means_of_range, [columns, share, batch, seed], n, resamples, batch)
+    return list(np.concatenate(list(means), axis=1))
+
+
+def _means_of_range(
+    columns: Sequence[Floats], share: Floats, batch: int, seed: int, resamples: tuple[int, int]
+) -> Floats:
+    """Return the means of some resamples; the queries of those before them are drawn, too."""
+    n, rng, (first, last) = len(share), np.random.default_rng(seed), resamples
+    means = np.empty((len(columns), last - first))
+    for start in range(0, last, batch):
+        size = min(batch, last - start)
+        drawn = rng.integers(0, n, (size, n))
+        if start < first:
+            continue
+        drawn += n * np.arange(size)[:, None]
         times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
         # Not a matrix product, because BLAS adds in another order with many threads.
         total = np.einsum("rq,q->r", times, share)
+        own = slice(start - first, start - first + size)
         for column_means, values in zip(means, columns, strict=True):
-            column_means[start : start + size] = np.einsum("rq,q->r", times, values * share) / total
-    return list(means)
+            column_means[own] = np.einsum("rq,q->r", times, values * share) / total
+    return means

@@ -11,7 +11,11 @@ from numpy.typing import ArrayLike
 from podium.data import check_seed
 from podium.data.argument_checks import to_array
 from podium.errors import DataError, LengthMismatchError, UnknownNameError, UsageError
+from podium.metrics.resamples import map_ranges
 from podium.typing import Floats
+
+SIGNS_PER_BATCH = 4_000_000
+"""The number of signs that are drawn at a time."""
 
 
 @dataclass(frozen=True)
@@ -117,14 +121,35 @@ def _permutation_test(difference: Floats, resamples: int, seed: int) -> float:
     if 2**n <= resamples:
         flips = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
         return float(np.mean(np.abs((1 - 2 * flips) @ difference) >= observed))
-    rng = np.random.default_rng(seed)
-    extreme, done = 0, 0
-    while done < resamples:
-        batch = min(resamples - done, max(1, 4_000_000 // n))
-        signs = 1 - 2 * rng.integers(0, 2, (batch, n), dtype=np.int8)
+    batch = max(1, SIGNS_PER_BATCH // n)
+    counts = map_ranges(_count_extreme, [difference, observed, batch, seed], n, resamples, batch)
+    return (sum(counts) + 1) / (resamples + 1)
+
+
+def _count_extreme(
+    difference: Floats, observed: float, batch: int, seed: int, resamples: tuple[int, int]
+) -> int:
+    """Return how many of these resamples, which begin a batch, are as far from 0 as the observed sum."""
+    n, (first, last) = len(difference), resamples
+    rng = _skip_signs(seed, first // batch, batch * n)
+    extreme = 0
+    for start in range(first, last, batch):
+        signs = 1 - 2 * rng.integers(0, 2, (min(batch, last - start), n), dtype=np.int8)
         extreme += int((np.abs(signs @ difference) >= observed).sum())
-        done += batch
-    return (extreme + 1) / (resamples + 1)
+    return extreme
+
+
+def _skip_signs(seed: int, batches: int, signs: int) -> np.random.Generator:
+    """Return the generator of a seed after so many batches of so many signs.
+
+    NumPy takes four signs from each word of 32 bits, and two such words from each step of its generator.
+    """
+    steps, half = divmod(batches * -(-signs // 4), 2)
+    rng = np.random.default_rng(seed)
+    rng.bit_generator.advance(steps)  # type: ignore[attr-defined]
+    if half:
+        rng.integers(0, 1 << 32, dtype=np.uint32)
+    return rng
 
 
 TESTS: dict[str, Callable[[Floats, int, int], float]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,7 @@ from podium.postranking.postrank import make_method
 from podium.postranking.preparation import PreparedList, prepare_listing
 from podium.postranking.query_lists import Lists, QueryList, errors_naming, lists_of, own_fields
 from podium.postranking.result import PostRanking
-from podium.postranking.rule_index import RuleIndex, RuleUsage
+from podium.postranking.rule_index import RuleCounts, RuleIndex, RuleUsage
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import (
     Conflicts,
@@ -34,6 +34,7 @@ from podium.postranking.settings import (
     check_day,
     check_rules,
 )
+from podium.task_runner import current_runner, map_items
 
 DOCUMENTS_PER_BLOCK = 100_000
 """The number of documents that are solved together: enough for all threads, in little memory."""
@@ -155,7 +156,8 @@ def postrank_stream(
     """Yield the lists of each run after the rules; only one run is in memory at a time.
 
     The `rules` of each result count the use of each rule in all runs so far. The runs are parts of
-    one run: each query is in one of them. Together they give the lists of `postrank_batch`.
+    one run: each query is in one of them. Together they give the lists of `postrank_batch`. On a
+    cluster, each worker post-ranks whole runs.
 
     Parameters
     ----------
@@ -177,7 +179,7 @@ def postrank_stream(
     method = make_method(settings.pop("method", "bradley-terry"))
     checked = Settings(**{"missing": "report", **settings}, method=method)
     job = _BatchJob.start(rules, checked, queries, fields, today, explain, progress)
-    return (job.postrank(run, None) for run in runs)
+    return job.stream(runs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +211,19 @@ class _BatchJob:
         )  # fmt: skip
         return cls(settings, index, queries, fields, explain, progress)
 
+    def stream(self, runs: Iterable[Run | Lists]) -> Iterator[PostRankedRun]:
+        """Yield the lists of each run: here, or by the workers of the cluster in use."""
+        if current_runner() is None:
+            yield from (self.postrank(run, None) for run in runs)
+            return
+        sent = replace(self, index=self.index.without_counts(), progress=None)
+        for results, counts in map_items(_postrank_run, [sent], runs):
+            self.index.add_counts(counts)
+            if self.progress is not None:
+                for _ in results:
+                    self.progress(1)
+            yield PostRankedRun(results, self.index.usage())
+
     def postrank(self, run: Run | RankingData | Lists, scores: ArrayLike | None) -> PostRankedRun:
         """Return the lists of a run, and the use of the rules so far."""
         self.index.check_fields(own_fields(run) if self.fields is None else self.fields)
@@ -231,6 +246,12 @@ class _BatchJob:
             self.index.count(numbers, result)
             if self.progress is not None:
                 self.progress(1)
+
+
+def _postrank_run(job: _BatchJob, run: Run | Lists) -> tuple[dict[str, PostRanking], RuleCounts]:
+    """Return the lists of a run, and the counts of the rules on them; a worker of a cluster does so."""
+    own = replace(job, index=job.index.without_counts())
+    return dict(own.postrank(run, None).lists), own.index.counts()
 
 
 def _prepare(

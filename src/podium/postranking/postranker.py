@@ -178,7 +178,7 @@ class PostRanker(Ranker):
         """Return the top k of each query after the rules, best first, without hidden documents."""
         check_k(k)
         if isinstance(X, Collection):
-            return stream_lists(X, lambda block: list(self.rank(block, k)))
+            return stream_lists(X, self, lambda ranker, block: list(ranker.rank(block, k)))
         ruled = self._postrank(X, explain=False)
         scores, docids = self._places(X, ruled), X.docids
         order, lists = X.groups.order(scores), []

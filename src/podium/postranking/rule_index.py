@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 from podium.postranking.list_input import Catalogue, look_up
@@ -34,6 +35,17 @@ class RuleUsage:
     def violated(self) -> int:
         """The number of lists on which it acted but did not hold."""
         return self.lists - self.satisfied
+
+
+@dataclass(frozen=True)
+class RuleCounts:
+    """On how many lists each rule acted, held and gave way, and why it did not act."""
+
+    lists: Sequence[int]
+    satisfied: Sequence[int]
+    yielded: Sequence[int]
+    notes: Sequence[str]
+    example_query: str
 
 
 UNKNOWN_TEXTS = "because the texts of queries are not known"
@@ -114,6 +126,26 @@ class RuleIndex:
         for at, number in enumerate(numbers):
             self.lists[number] += at not in prepared.notes
             self.notes[number] = self.notes[number] or prepared.notes.get(at, "")
+
+    def without_counts(self) -> RuleIndex:
+        """Return the same index with counts of its own, which begin at 0."""
+        own = copy(self)
+        own.lists, own.satisfied, own.yielded = ([0] * len(self.rules) for _ in range(3))
+        own.notes = [rule.reason_off_today(self.today) for rule in self.rules]
+        return own
+
+    def counts(self) -> RuleCounts:
+        """Return the counts so far."""
+        return RuleCounts(self.lists, self.satisfied, self.yielded, self.notes, self.example_query)
+
+    def add_counts(self, more: RuleCounts) -> None:
+        """Add counts of the same rules on other lists, which come after those counted so far."""
+        for own, others in (
+            (self.lists, more.lists), (self.satisfied, more.satisfied), (self.yielded, more.yielded),
+        ):  # fmt: skip
+            own[:] = [a + b for a, b in zip(own, others, strict=True)]
+        self.notes = [a or b for a, b in zip(self.notes, more.notes, strict=True)]
+        self.example_query = more.example_query or self.example_query
 
     def usage(self) -> tuple[RuleUsage, ...]:
         """Return the use of each rule over all lists."""

@@ -182,10 +182,10 @@ def _sampled_columns(
         block = slice(first, first + ROWS_PER_BATCH)
         columns[:, block] = X[sample[block]].T
     numbers = np.arange(len(sample), dtype=np.int32)
-    kept = [~(np.abs(column) <= SMALLEST_VALUE) for column in columns]  # NaN is kept
+    is_nonzero = [~(np.abs(column) <= SMALLEST_VALUE) for column in columns]  # NaN is not 0
     return (
-        [column if k.all() else column[k] for column, k in zip(columns, kept, strict=True)],
-        [numbers if k.all() else numbers[k] for k in kept],
+        [column if k.all() else column[k] for column, k in zip(columns, is_nonzero, strict=True)],
+        [numbers if k.all() else numbers[k] for k in is_nonzero],
     )
 
 

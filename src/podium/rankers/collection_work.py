@@ -44,16 +44,12 @@ def map_collection(
             yield work(ranker, block)
         return
     parts = collection_parts(collection)
-    sent = runner.keep((_same_ranker, (ranker,), {}))
+    sent = runner.share(ranker)
     answers = runner.run((_work_on_part, (work, sent, part), {}) for part in parts)
     for part, part_answers in zip(parts, answers, strict=True):
         if progress is not None:
             progress(part.record.n_bytes)
         yield from part_answers
-
-
-def _same_ranker(ranker: Ranker_) -> Ranker_:
-    return ranker
 
 
 def _work_on_part(

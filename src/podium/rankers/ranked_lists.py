@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from podium.data import Collection, RankingData
 from podium.errors import UsageError
 from podium.html_tables import html_table
+from podium.rankers.collection_work import map_collection
 from podium.typing import Floats
 
 REPR_DOCUMENTS = 5
@@ -65,14 +67,26 @@ def ranked_lists(
 
 
 AnyList = TypeVar("AnyList", bound=RankedList)
+Ranker_ = TypeVar("Ranker_")
 
 
 def stream_lists(
-    collection: Collection, rank: Callable[[RankingData], Sequence[AnyList]]
+    collection: Collection,
+    ranker: Ranker_,
+    rank: Callable[[Ranker_, RankingData], Sequence[AnyList]],
 ) -> Iterator[AnyList]:
-    """Yield the lists that `rank` makes of each block, with the rows of the whole collection."""
+    """Yield the lists that rank(ranker, block) makes of each block, with the rows of the whole collection.
+
+    On a cluster, the workers rank the parts.
+    """
     first = 0
-    for block in collection.blocks():
-        for ranked in rank(block):
+    for lists, n_rows in map_collection(partial(_rank_block, rank), ranker, collection):
+        for ranked in lists:
             yield replace(ranked, rows=ranked.rows + first)
-        first += len(block)
+        first += n_rows
+
+
+def _rank_block(
+    rank: Callable[[Ranker_, RankingData], Sequence[AnyList]], ranker: Ranker_, block: RankingData
+) -> tuple[Sequence[AnyList], int]:
+    return rank(ranker, block), len(block)

@@ -39,7 +39,8 @@ class Ranker(RankingEstimator):
     ) -> list[RankedList] | Iterator[RankedList]:
         """Return the top k of each query, best first; without k, all documents.
 
-        The lists of a `Collection` come one after the other while its blocks are read.
+        The lists of a `Collection` come one after the other while its blocks are read; on a cluster, its
+        workers rank the parts.
 
         Examples
         --------
@@ -51,7 +52,7 @@ class Ranker(RankingEstimator):
         """
         if isinstance(X, Collection):
             check_k(k)
-            return stream_lists(X, lambda block: self.rank(block, k))
+            return stream_lists(X, self, lambda ranker, block: ranker.rank(block, k))
         return self._lists(X, k, qid, self.predict)
 
     def _lists(

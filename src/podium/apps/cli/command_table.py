@@ -51,7 +51,9 @@ COMMANDS: Entries = {
     ),
     "aggregate": CommandEntry("aggregate", "Combine several rankings into one."),
     "postrank": CommandEntry("postrank", "Apply rules to the lists of a run."),
-    "export": CommandEntry("export", "Write a model in the format of a search engine."),
+    "export": CommandEntry(
+        "export", "Write a model in the format of a search engine or of another program."
+    ),
     "import": CommandEntry("import_", "Convert a model of another program to a .podium file."),
     "serve": CommandEntry("serve", "Serve models and rules over HTTP."),
     "rank": CommandEntry("rank", "Rank JSON lines from stdin to stdout."),
@@ -87,6 +89,10 @@ COMMANDS: Entries = {
                 "data",
                 "Split data by query into folds, or into train, validation and test.",
             ),
+            "from-log": CommandEntry(
+                "data_from_log",
+                "Turn features that a search engine logged into ranking data.",
+            ),
         },
     ),
     "features": GroupEntry(
@@ -110,6 +116,7 @@ COMMANDS: Entries = {
                 "rules", "Print the JSON Schema of rule files, for editors; --json changes nothing."
             ),
             "check": CommandEntry("rules", "Find errors in a rule file before it is served."),
+            "editor": CommandEntry("rules", "Add a person who may save rules from the page."),
         },
     ),
     "feedback": GroupEntry(
@@ -159,6 +166,10 @@ COMMANDS: Entries = {
                 "judge_import",
                 "Put queries, documents, assessors and tasks into a store, which is created if it is "
                 "missing.",
+            ),
+            "assess": CommandEntry(
+                "judge_assess",
+                "Let a machine judge as an assessor, within caps, by any OpenAI-compatible endpoint.",
             ),
             "stats": CommandEntry(
                 "judge_stats", "Show what judging cost and how well assessors agree."

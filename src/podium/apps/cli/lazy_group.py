@@ -109,7 +109,8 @@ class LazyGroup(TyperGroup):
 
 def make_command(path: tuple[str, ...], module: str) -> Any:
     """Return a command whose options are those of a dataclass; its work is imported when it runs."""
-    class_name = "".join(part.capitalize() for part in path) + "Options"
+    words = "-".join(path).split("-")
+    class_name = "".join(word.capitalize() for word in words) + "Options"
     options_class = getattr(import_module(f"{OPTIONS_PACKAGE}.{module}"), class_name)
     paragraphs = inspect.cleandoc(options_class.__doc__).split("\n\n")
     help_text, *epilog = (" ".join(paragraph.split()) for paragraph in paragraphs)
@@ -117,7 +118,7 @@ def make_command(path: tuple[str, ...], module: str) -> Any:
     @reports_errors
     def call(**values: Any) -> None:
         work: Callable[[Any], None] = getattr(
-            import_module(f"{COMMANDS_PACKAGE}.{module}"), f"run_{'_'.join(path)}"
+            import_module(f"{COMMANDS_PACKAGE}.{module}"), f"run_{'_'.join(words)}"
         )
         # Help imports no more than the options of a command.
         from podium.apps.cli.inputs.chosen_cluster import cluster_in_use

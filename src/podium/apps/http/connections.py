@@ -16,6 +16,7 @@ from podium.errors import require
 require("uvicorn", "web", "serving")
 
 import uvicorn  # noqa: E402 - after the check
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: E402
 from uvicorn.protocols.http.auto import AutoHTTPProtocol  # noqa: E402
 
 try:
@@ -31,6 +32,9 @@ KEEP_ALIVE_SECONDS = 75
 
 MAX_HEADER_BYTES = 64 << 10
 """The largest size of a request's headers, not counting those in the first received bytes."""
+
+PEER = "podium.peer"
+"""The key of a scope with the address of the connection, whatever the headers of a proxy say."""
 
 MAX_CONNECTIONS = 10_000
 BACKLOG = 2048
@@ -83,6 +87,8 @@ def uvicorn_config(
     access = AccessSettings() if access is None else access
     max_connections = connection_limit()
     proxies = list(access.trusted_proxies)
+    if proxies:
+        app = PeerAddress(ProxyHeadersMiddleware(app, trusted_hosts=proxies))
     return uvicorn.Config(
         app,
         log_level="warning",
@@ -92,11 +98,21 @@ def uvicorn_config(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         limit_concurrency=max_connections,
         http=http_protocol(header_seconds, access, max_connections),
-        # By default uvicorn would trust every program on loopback as a proxy.
-        proxy_headers=bool(proxies),
-        forwarded_allow_ips=proxies,
+        proxy_headers=False,  # uvicorn would trust every program on loopback as a proxy
         **options,
     )
+
+
+class PeerAddress:
+    """Keeps the address of the connection in the scope, before headers of a proxy replace it."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve a request."""
+        client = scope.get("client")
+        await self._app({**scope, PEER: client[0] if client else ""}, receive, send)
 
 
 def connection_limit() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,3 +50,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
             self.headers["Retry-After"] = str(retry_seconds)
         if status == 408:  # the server would take the rest of this request as the next one
             self.headers["Connection"] = "close"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and the fields, for answers of workers."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]

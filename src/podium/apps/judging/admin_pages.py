@@ -77,7 +77,7 @@ def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages
 def _people(store: Store, assessor: str, page: str) -> dict[str, Any]:
     """Return the assessors, and a page of their tasks: of all, or of one assessor."""
     states, texts = store.session_states(), store.query_texts()
-    members = [member for member in store.members() if member.role == "assessor"]
+    members = [m for m in store.members() if m.role == "assessor" and not m.is_machine]
     own = [state for state in states if assessor in ("", state.task.assessor)]
     n_pages = max(1, -(-len(own) // TASKS_PER_PAGE))
     number = _place(page, n_pages)

@@ -70,7 +70,7 @@ def progress_report(store: Store) -> ProgressReport:
     """Return the progress of all tasks of a store; queries and assessors without tasks are left out."""
     states = store.session_states()
     texts = store.query_texts()
-    names = {member.id: member.name for member in store.members()}
+    names = {m.id: f"{m.id} (machine)" if m.is_machine else m.name for m in store.members()}
     return ProgressReport(
         total=_row("", "", states),
         queries=_rows(states, lambda task: task.query, texts),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
 from podium.apps.judging.links import MIN_SECRET_BYTES, make_secret
-from podium.data.atomic_files import reserve_temporary, sync_file, sync_folder
+from podium.data.atomic_files import create_once
 from podium.errors import DataError, UsageError
 from podium.labelling.store.database import parse_url
 
@@ -48,12 +47,7 @@ def _make(file: Path) -> None:
     The hard link fails if the file exists: of two servers that start at once, one is first and both read
     the same secret.
     """
-    with reserve_temporary(file, mode=0o600) as temporary:
-        temporary.write_text(f"{make_secret()}\n")
-        sync_file(temporary)
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, file)
-    sync_folder(file.parent)
+    create_once(file, f"{make_secret()}\n".encode(), mode=0o600)
 
 
 def _read(file: Path) -> str:

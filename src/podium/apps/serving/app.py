@@ -25,18 +25,23 @@ from podium.apps.http.request_bodies import (
 )
 from podium.apps.http.security_headers import encode_headers, security_headers
 from podium.apps.serving.decoding import BodyDecoder
+from podium.apps.serving.editing.editors_file import Editor
+from podium.apps.serving.editing.recent_requests import RecentRequests
+from podium.apps.serving.editing.sign_in import check_editing, find_editor
 from podium.apps.serving.error_answers import error_body
 from podium.apps.serving.event_log import EventLog
 from podium.apps.serving.list_log import ListLog, list_log_path
 from podium.apps.serving.openapi import openapi
+from podium.apps.serving.operations import EditingContext, Operation, RequestContext
 from podium.apps.serving.pages import Page, read_pages
 from podium.apps.serving.prometheus_metrics import CONTENT_TYPE, ServingMetrics
 from podium.apps.serving.quick_requests import INLINE_BODY_BYTES
 from podium.apps.serving.reloaded_files import ServedFiles
-from podium.apps.serving.routes import OPERATIONS, Operation, RequestContext
+from podium.apps.serving.routes import OPERATIONS
 from podium.apps.serving.service_token import TokenCheck
 from podium.apps.serving.settings import ServingSettings
 from podium.apps.serving.thread_limiter import ThreadLimiter
+from podium.rule_history import RuleFolder
 
 log = logging.getLogger("podium.serving")
 
@@ -87,6 +92,12 @@ class RankingService:
         description = openapi(__version__)
         self._pages["/openapi.json"] = Page(JSON, _encode(description))
         self._pages["/static/api.html"] = Page(HTML, openapi_page(description).encode())
+        self._recent = RecentRequests()
+        self._rule_folder = (
+            RuleFolder(settings.rules) if settings.editors and settings.rules else None
+        )
+        if self._rule_folder is not None:
+            self._rule_folder.recover()
         self._watch: asyncio.Task[None] | None = None
         self._refreshing: set[asyncio.Task[None]] = set()
 
@@ -133,15 +144,19 @@ class RankingService:
         if operation is None:
             return self._find_page(scope, path, method)
         headers = dict(scope["headers"])
-        if not operation.is_open:
+        editors = self.files.state.editors
+        editor = None if editors is None else find_editor(editors, scope, headers)
+        if not operation.is_open and editor is None:
             self._token.check(headers, client_of(scope))
         _check_method(method, operation.method)
+        if operation.for_editors and editors is not None:
+            check_editing(editor, scope, headers, self._token)
         body = None
         if operation.body is not None:
             self._check_body_headers(headers)
             settings = self.settings
             body = await read_body(receive, settings.max_body, settings.body_seconds)
-        return JSON, await self._run_operation(operation, body)
+        return JSON, await self._run_operation(operation, body, editor)
 
     def _check_body_headers(self, headers: dict[bytes, bytes]) -> None:
         """Raise 415 if a body is not plain JSON, and 413 if its header says that it is too large."""
@@ -155,9 +170,20 @@ class RankingService:
         if length.isdigit() and int(length) > self.settings.max_body:
             raise body_too_large(self.settings.max_body)
 
-    async def _run_operation(self, operation: Operation, body: bytes | None) -> bytes:
+    def _context(self, editor: Editor | None) -> RequestContext:
+        """Return the data that answers a request of this moment."""
+        editing = None
+        if self._rule_folder is not None:
+            editing = EditingContext(self._rule_folder, self._recent, self.files.refresh, editor)
+        return RequestContext(
+            self.files.state, self.metrics, self._event_log, self._list_log, editing
+        )
+
+    async def _run_operation(
+        self, operation: Operation, body: bytes | None, editor: Editor | None
+    ) -> bytes:
         """Decode the body, run the operation and encode its answer; long work runs in a thread."""
-        context = RequestContext(self.files.state, self.metrics, self._event_log, self._list_log)
+        context = self._context(editor)
         threads = self._disk_threads if operation.waits_for_disk else self._threads
 
         def decode() -> Any:

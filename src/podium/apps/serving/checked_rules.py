@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from podium.apps.serving.samples import Samples
-from podium.errors import DataError
+from podium.errors import DataError, PodiumError
 from podium.postranking import Finding, examine_rules
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_check import locate_finding, uncovered_documents, unknown_findings
 from podium.postranking.rule_index import field_names, selects_by_field
-from podium.postranking.rules.files import RuleFile, read_rule_file
+from podium.postranking.rules.files import RuleFile, parse_rule_file, read_rule_file
+from podium.rule_history.live_rules import live_rules
+from podium.rule_history.rule_folder import RuleFolder
 
 MAX_HARD_WARNINGS = 10
 """The most hard rules with unknown fields or documents that have a line of their own."""
@@ -25,6 +29,8 @@ class CheckedRules(NamedTuple):
     file: RuleFile
     conflicts: tuple[Finding, ...]
     name: str
+    notes: tuple[str, ...] = ()
+    """Why drafts that are scheduled for now are not served."""
 
     def warnings(self, fields: Catalogue | None, samples: Samples) -> tuple[str, ...]:
         """Return lines on hard rules that name what --docs lacks, on other findings, and on unseen fields."""
@@ -38,7 +44,7 @@ class CheckedRules(NamedTuple):
         lines += [self._first([*unseen])]
         if fields is not None:
             lines.append(self._uncovered(fields, samples))
-        return tuple(filter(None, lines))
+        return tuple(filter(None, [*self.notes, *lines]))
 
     def _first(self, findings: Sequence[Finding]) -> str:
         """Return one line on the first finding, and how many there are."""
@@ -74,8 +80,26 @@ class CheckedRules(NamedTuple):
 
 
 def read_served_rules(path: str) -> CheckedRules:
-    """Read a rule file; raise if hard rules can never hold together and priorities do not decide."""
-    file = read_rule_file(path)
+    """Read a rule file, or what a folder of versions serves now; raises as `check_served_rules` does."""
+    if not os.path.isdir(path):
+        return check_served_rules(read_rule_file(path), path)
+    now = datetime.datetime.now(datetime.UTC)
+    folder = RuleFolder(path)
+    live = live_rules(folder, now)
+    name = os.path.join(path, live.name)
+    try:
+        checked = check_served_rules(parse_rule_file(live.text, name), name)
+    except PodiumError as error:
+        if not live.drafts:
+            raise
+        newest = parse_rule_file(folder.newest().text, name)
+        reason = f"the drafts {', '.join(live.drafts)} are not served: {error}"
+        return check_served_rules(newest, name)._replace(notes=(*live.reasons, reason))
+    return checked._replace(notes=live.reasons)
+
+
+def check_served_rules(file: RuleFile, path: str) -> CheckedRules:
+    """Return checked rules; raise if hard rules can never hold together and priorities do not decide."""
     if file.errors:
         raise file.errors[0]
     conflicts = _hard_rule_conflicts(file)

@@ -15,13 +15,15 @@ from podium.apps.http.openapi import (
     schema_reference,
 )
 from podium.apps.serving.body_types import ErrorAnswer
-from podium.apps.serving.routes import OPERATIONS, Operation
+from podium.apps.serving.operations import Operation
+from podium.apps.serving.routes import OPERATIONS
 from podium.postranking import RULES, schema
 
 _ERRORS = STATUS_TEXTS | {
     401: "The token is missing or wrong.",
-    404: "No such model, user class, query of the sample or log.",
-    409: "Hard rules cannot hold together.",
+    403: "The page of another site sent the request.",
+    404: "No such model, user class, query of the sample or log; or the service has no editors.",
+    409: "Hard rules cannot hold together, or somebody else saved rules first.",
     415: "The body is not application/json.",
     422: "The body is JSON, and not what was expected.",
 }

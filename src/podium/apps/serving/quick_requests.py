@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
 from podium.apps.serving.body_types import PostrankRequest, RankRequest
-from podium.apps.serving.postranking import CONTAINERS, ServedRules
+from podium.apps.serving.field_sizes import has_small_fields
+from podium.apps.serving.postranking import ServedRules
 from podium.apps.serving.reloaded_files import ServedState
 from podium.apps.serving.rule_checking import has_answer
 from podium.apps.serving.served_models import LoadedModel
@@ -23,8 +20,6 @@ MAX_QUICK_RULES = 50
 """The largest number of rules that are quick to apply, or to write as a file."""
 MAX_QUICK_DOCUMENTS = 200
 """The largest number of documents that soft rules order quickly."""
-MAX_QUICK_FIELD_VALUES = 20_000
-"""The largest number of list values and text characters that rules read quickly."""
 MAX_QUICK_STUMPS = 10_000
 """The largest number of stumps of a quick model."""
 MAX_QUICK_TREE_STEPS = 1_000_000
@@ -97,25 +92,3 @@ def _has_quick_rules(
     if len(rules) > MAX_QUICK_RULES or n_documents > MAX_QUICK_DOCUMENTS:
         return False
     return not any(rule.hard and not isinstance(rule, Hide) for rule in rules)
-
-
-def has_small_fields(documents: Sequence[Any]) -> bool:
-    """Return whether rules read a request's fields quickly: short texts, and lists of plain values."""
-    size = 0.0
-    for document in documents:
-        fields = None if isinstance(document, str) else document.fields
-        if fields:
-            for value in fields.values():
-                if isinstance(value, str):
-                    size += len(value)
-                elif isinstance(value, CONTAINERS):
-                    size += _container_size(value)
-    return size <= MAX_QUICK_FIELD_VALUES
-
-
-def _container_size(value: Any) -> float:
-    """Count the values and characters of a list or mapping; infinity if it is nested."""
-    parts = value.values() if isinstance(value, dict) else value
-    if any(isinstance(part, CONTAINERS) for part in parts):
-        return math.inf
-    return len(value) + sum(len(part) for part in parts if isinstance(part, str))

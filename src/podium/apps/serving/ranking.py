@@ -49,16 +49,11 @@ def treated_answer(
     mixed = treatment.mix(order, X, request)
     if mixed is not None:
         order = _with_top(order, mixed.docs)
-    ruled = None
+    ruled: RuledList | None = None
     if request.rules is not False:
-        sources = served_rules.sources(model.feature_names)
-        ruled = _apply_rules(request, order, scores, ids, served_rules, sources)
-        row = {id_: at for at, id_ in enumerate(ids or ())}
-        order = np.array([row[id_] for id_ in ruled.ids], dtype=np.int64)
+        ruled, order = _rule_order(request, order, scores, ids, model, served_rules)
     order = order[: request.k]
-    swaps = treatment.swaps(len(order)) if _may_swap(request, treatment, served_rules) else None
-    if swaps is not None:
-        order = order[swaps]
+    order, swaps = _swap(order, treatment, may_swap=_may_swap(request, treatment, served_rules))
     top_scores: list[float] = scores[order].tolist()
     contributions = (
         _contributions(model, model.prepare(X)[order], user_class) if request.explain else None
@@ -88,11 +83,30 @@ def treated_answer(
     return answer, treatment.record(request, answer, mixed)
 
 
+def _rule_order(
+    request: RankRequest, order: NDArray[np.int64], scores: Floats, ids: list[str] | None,
+    model: LoadedModel, served_rules: ServedRules,
+) -> tuple[RuledList, NDArray[np.int64]]:  # fmt: skip
+    """Return the list of the rules, and the rows in its order."""
+    sources = served_rules.sources(model.feature_names)
+    ruled = _apply_rules(request, order, scores, ids, served_rules, sources)
+    row = {id_: at for at, id_ in enumerate(ids or ())}
+    return ruled, np.array([row[id_] for id_ in ruled.ids], dtype=np.int64)
+
+
 def _with_top(order: NDArray[np.int64], top: Sequence[int]) -> NDArray[np.int64]:
     """Return an order with these rows at the top; the others follow as they were."""
     is_below = np.ones(len(order), dtype=bool)
     is_below[list(top)] = False
     return np.concatenate([np.array(top, dtype=np.int64), order[is_below[order]]])
+
+
+def _swap(
+    order: NDArray[np.int64], treatment: Treatment, *, may_swap: bool
+) -> tuple[NDArray[np.int64], list[int] | None]:
+    """Return an order with the swaps of a treatment, and the place that each row had before."""
+    swaps = treatment.swaps(len(order)) if may_swap else None
+    return (order, None) if swaps is None else (order[swaps], swaps)
 
 
 def _may_swap(request: RankRequest, treatment: Treatment, served_rules: ServedRules) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import os
 import shutil
@@ -14,6 +15,7 @@ from threading import Lock
 from typing import Any
 
 from podium.apps.serving.checked_rules import CheckedRules, read_served_rules
+from podium.apps.serving.editing.editors_file import Editors, read_editors
 from podium.apps.serving.experiment_file import Experiment, read_experiment_file
 from podium.apps.serving.model_arguments import ModelFile, model_files
 from podium.apps.serving.postranking import ServedRules
@@ -22,8 +24,10 @@ from podium.apps.serving.served_models import ServedModels
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import CorruptFileError, DataError, PodiumError
 from podium.postranking import read_fields
+from podium.rule_history.live_rules import live_rules, live_signature
+from podium.rule_history.rule_folder import RuleFolder
 
-Signature = tuple[int, ...]
+Signature = tuple[object, ...]
 
 _READ_ERRORS = (PodiumError, OSError, MemoryError)
 
@@ -41,6 +45,7 @@ class ServedState:
     experiment: Experiment | None = None
     swap: float = 0.0
     """Rules that clash, or name documents or fields that no file has; documents that --docs lacks."""
+    editors: Editors | None = None
 
 
 class ServedFile:
@@ -80,12 +85,20 @@ class ServedFile:
                 raise
             self.value, self.reason = self._read(str(self._copy)), self._explain(error)
 
+    def sign(self) -> Signature | None:
+        """Return values that differ if the contents change; None if there is no file."""
+        return signature(self.path)
+
+    def write_copy(self, path: Path) -> None:
+        """Write the contents to a file."""
+        shutil.copyfile(self.path, path)
+
     def load(self) -> None:
         """Read the file, or raise."""
-        self._signature = signature(self.path)
+        self._signature = self.sign()
         value = self._read(self.path)
         with self._copying() as keep_copy:
-            if signature(self.path) != self._signature:
+            if self.sign() != self._signature:
                 raise CorruptFileError("expected a whole file, got one that is being written")
             keep_copy()
         self.value, self.reason = value, None
@@ -98,7 +111,7 @@ class ServedFile:
             return
         last_copy = self._copy
         new_copy = last_copy.with_name(f"{os.getpid()}-{last_copy.name}")
-        shutil.copyfile(self.path, new_copy)
+        self.write_copy(new_copy)
         try:
             yield lambda: os.replace(new_copy, last_copy)
         finally:
@@ -106,7 +119,7 @@ class ServedFile:
 
     def refresh(self, always: bool) -> bool | None:
         """Read a changed file; return whether it is valid, or None if it was not read."""
-        if not always and signature(self.path) == self._signature:
+        if not always and self.sign() == self._signature:
             return None
         last_reason = self.reason
         try:
@@ -129,6 +142,18 @@ class ServedFile:
         return f"{self.title}: {text}"
 
 
+class ServedRuleFolder(ServedFile):
+    """The newest version in a folder of rules, with the drafts that are scheduled for now."""
+
+    def sign(self) -> Signature | None:
+        """Return values that differ if other rules are served."""
+        return live_signature(RuleFolder(self.path), _now())
+
+    def write_copy(self, path: Path) -> None:
+        """Write the rules that are served to a file."""
+        path.write_text(live_rules(RuleFolder(self.path), _now()).text, encoding="utf-8")
+
+
 class ServedFiles:
     """Models, rules, fields and samples, from the files of some settings."""
 
@@ -138,13 +163,14 @@ class ServedFiles:
             ServedFile(f"model {file.name}", file.path, _loader(file), folder)
             for file in model_files(settings.models)
         ]
-        self._rules = _optional_file("rules", settings.rules, read_served_rules, folder)
+        self._rules = _rules_source(settings, folder)
         read_docs = partial(read_fields, decimal=settings.decimal, thousands=settings.thousands)
         self._fields = _optional_file("docs", settings.docs, read_docs, folder)
         self._samples = _optional_file("samples", settings.samples, read_samples, folder)
         self._experiment = _optional_file(
             "experiment", settings.experiment, self._read_experiment, folder
         )
+        self._editors = _optional_file("editors", settings.editors, read_editors, folder)
         self._swap = settings.swap
         self._lock = Lock()
         for file in self.files:
@@ -154,7 +180,7 @@ class ServedFiles:
     @property
     def files(self) -> list[ServedFile]:
         """Every file."""
-        others = (self._rules, self._fields, self._samples, self._experiment)
+        others = (self._rules, self._fields, self._samples, self._experiment, self._editors)
         return [*self._models, *(file for file in others if file is not None)]
 
     def refresh(self, always: bool = False) -> dict[str, bool]:
@@ -197,7 +223,21 @@ class ServedFiles:
             () if checked is None else checked.warnings(fields, samples),
             None if self._experiment is None else self._experiment.value,
             self._swap,
+            None if self._editors is None else self._editors.value,
         )
+
+
+def _rules_source(settings: ServingSettings, copies_folder: str | None) -> ServedFile | None:
+    """Return the rule file of the settings, or the folder of versions."""
+    path = settings.rules
+    if path is None or not (os.path.isdir(path) or settings.editors is not None):
+        return _optional_file("rules", path, read_served_rules, copies_folder)
+    RuleFolder(path)  # makes a folder that does not exist yet
+    return ServedRuleFolder("rules", path, read_served_rules, copies_folder)
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
 
 
 def _loader(file: ModelFile) -> Callable[[str], Any]:

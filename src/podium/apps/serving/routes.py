@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from podium.apps.http.refusals import Refusal
@@ -26,19 +25,18 @@ from podium.apps.serving.body_types import (
     SampleRequest,
     SamplesAnswer,
 )
+from podium.apps.serving.editing.editing_routes import EDITING_OPERATIONS
 from podium.apps.serving.error_answers import refusal_of, refuse_part
 from podium.apps.serving.event_checking import check_events
-from podium.apps.serving.event_log import EventLog
 from podium.apps.serving.list_log import ListLog
+from podium.apps.serving.operations import Operation, RequestContext
 from podium.apps.serving.postranking import postrank_answer
-from podium.apps.serving.prometheus_metrics import ServingMetrics
 from podium.apps.serving.quick_requests import (
     is_quick_postrank,
     is_quick_rank,
     is_quick_rules_answer,
 )
 from podium.apps.serving.ranking import rank_answer, treated_answer
-from podium.apps.serving.reloaded_files import ServedState
 from podium.apps.serving.rule_checking import rules_check_answer, served_rules_answer
 from podium.apps.serving.treatments import choose_treatment
 from podium.clicks.experiment_records import ListRecord
@@ -48,54 +46,6 @@ from podium.work_budget import check_time
 log = logging.getLogger("podium.serving")
 
 
-@dataclass(frozen=True, eq=False)
-class RequestContext:
-    """The data that answers a request, all from the same moment."""
-
-    state: ServedState
-    metrics: ServingMetrics
-    event_log: EventLog | None = None
-    list_log: ListLog | None = None
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One path of the service.
-
-    Parameters
-    ----------
-    path, summary, answer
-        Its path, what it does, and the type of its answer.
-    run
-        Returns the answer to a decoded body (None if it takes no body).
-    body
-        The type of its body; with a body it is a POST.
-    is_quick
-        Whether a request is so quick that it needs no thread (`quick_requests`).
-    waits_for_disk
-        Whether it mostly waits for the disk; it then runs in threads that are kept for this.
-    is_open
-        Whether it needs no token.
-    statuses
-        Its statuses besides 200 and those of every path with a body.
-    """
-
-    path: str
-    summary: str
-    answer: Any
-    run: Callable[[RequestContext, Any], Any]
-    body: Any = None
-    is_quick: Callable[[RequestContext, Any], bool] = lambda context, body: True
-    waits_for_disk: bool = False
-    is_open: bool = False
-    statuses: tuple[int, ...] = ()
-
-    @property
-    def method(self) -> str:
-        """GET, or POST if it takes a body."""
-        return "GET" if self.body is None else "POST"
-
-
 def rank(context: RequestContext, request: RankRequest) -> RankAnswer:
     """Rank one query."""
     try:
@@ -103,6 +53,8 @@ def rank(context: RequestContext, request: RankRequest) -> RankAnswer:
     except PodiumError as error:
         raise refusal_of(error) from error
     context.metrics.count_list("/v1/rank", request.n_documents, answer.degraded)
+    if context.editing is not None:
+        context.editing.recent.add(request)
     return answer
 
 
@@ -141,6 +93,8 @@ def postrank(context: RequestContext, request: PostrankRequest) -> PostrankAnswe
     except PodiumError as error:
         raise refusal_of(error) from error
     context.metrics.count_list("/v1/postrank", len(request.documents), answer.degraded)
+    if context.editing is not None:
+        context.editing.recent.add(request)
     return answer
 
 
@@ -256,6 +210,7 @@ OPERATIONS: dict[str, Operation] = {
             "/healthz", "Whether all is well: degraded if a changed file cannot be read.",
             HealthAnswer, check_health, is_open=True,
         ),
+        *EDITING_OPERATIONS,
     )
 }  # fmt: skip
 """Operations by path."""

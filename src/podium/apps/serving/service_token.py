@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Mapping
+from typing import NoReturn
 
 from podium.apps.http.rate_limits import retry_seconds, wrong_try_allowance
 from podium.apps.http.refusals import Refusal
@@ -36,15 +38,19 @@ class TokenCheck:
         is_right = hmac.compare_digest(_digest(token.strip()), self._digest)
         if is_right and scheme.lower() == b"bearer":
             return
+        self.refuse(
+            headers,
+            client,
+            "expected the service's token in the header Authorization: Bearer TOKEN",
+        )
+
+    def refuse(self, headers: Mapping[bytes, bytes], client: str, message: str) -> NoReturn:
+        """Raise 401, or 429 after too many wrong tokens."""
+        _, _, token = headers.get(b"authorization", b"").partition(b" ")
         # A browser first sends a request without a token, which does not count as a wrong try.
         if token and (wait := self._wrong_tokens.take(client)):
             raise _too_many_wrong_tokens(wait)
-        raise Refusal(
-            401,
-            "bad_token",
-            "expected the service's token in the header Authorization: Bearer TOKEN",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+        raise Refusal(401, "bad_token", message, headers={"WWW-Authenticate": "Bearer"})
 
 
 def _too_many_wrong_tokens(wait: float) -> Refusal:

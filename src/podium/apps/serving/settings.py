@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from podium.apps.http.settings import AccessSettings
@@ -51,6 +52,8 @@ class ServingSettings:
         Which hosts, proxies and clients may ask, and how often; see AccessSettings.
     experiment
         A file with an experiment, as `read_experiment_file` reads it.
+    editors
+        A file with the people who may save rules, as `read_editors` reads it; `rules` is then a folder.
     swap
         The probability that two neighbours of a list are exchanged, so that propensities can be estimated.
 
@@ -79,6 +82,7 @@ class ServingSettings:
     access: AccessSettings = SERVICE_ACCESS
     experiment: str | None = None
     swap: float = 0.0
+    editors: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_body", "body_seconds", "seconds"):
@@ -95,10 +99,19 @@ class ServingSettings:
                 f"expected --events together with {option}, got no --events: without a log nothing can be "
                 "learned from the lists; give --events FILE"
             )
+        self._check_editing()
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
             raise UsageError("expected a token of printable ASCII characters, got other characters")
         if self.token is not None and len(self.token) < 16:
             raise UsageError(
                 f"expected a token of 16 characters or more, got {len(self.token)}; "
                 "`openssl rand -hex 32` makes one"
+            )
+
+    def _check_editing(self) -> None:
+        if self.editors is not None and (self.rules is None or os.path.isfile(self.rules)):
+            got = "no --rules" if self.rules is None else f"the file {self.rules}"
+            raise UsageError(
+                f"expected --rules FOLDER together with --editors, got {got}; every save is a new file in "
+                "the folder, and rules.yaml in it is what is served before the first save"
             )

@@ -67,7 +67,7 @@ _TREE_L2 = {"yetiloss": 5.0, "xendcg": 10.0, "lambdarank": 0.0}
 """Penalties of fixed settings. The first two losses have small curvatures, so that leaves need one."""
 _TREE_RATE = 0.1
 """The learning rate of fixed settings: twice the ranker's own, for half of the time."""
-_TREE_SIZES = (
+_TREE_SIZES: tuple[dict[str, Any], ...] = (
     {"leaves": 15},
     {"leaves": 7, "feature_fraction": 0.5},
     {"leaves": 31, "feature_fraction": 0.5},

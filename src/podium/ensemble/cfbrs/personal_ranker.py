@@ -159,7 +159,9 @@ class PersonalRanker(Ranker):
         if isinstance(X, Collection):
             if not (user_class is None or isinstance(user_class, str)):
                 raise UsageError("expected one user class for all queries of a collection")
-            return stream_lists(X, lambda block: list(self.rank(block, k, user_class=user_class)))
+            return stream_lists(
+                X, self, lambda ranker, block: list(ranker.rank(block, k, user_class=user_class))
+            )
         if user_class is None:
             return [PersonalList.of(ranked, None, None) for ranked in super().rank(X, k, qid=qid)]
         data = X if isinstance(X, RankingData) else self._documents(X, qid)

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
+from podium.data.atomic_files import atomic_path
 from podium.errors import StoreError, StoreReason, UsageError, require
 
 BUSY_SECONDS = 10.0
@@ -80,6 +81,24 @@ class Database:
             if exclusive and not self.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             yield connection
+
+    def back_up(self, version: int) -> str | None:
+        """Copy an SQLite file as ``FILE.version-N.backup``, unless that is there; return its name.
+
+        It has what was committed. A server of PostgreSQL makes its own backups.
+        """
+        if not self.is_sqlite:
+            return None
+        name = f"{self.url.database}.version-{version}.backup"
+        if os.path.exists(name):
+            return name
+        with atomic_path(name) as temporary:
+            os.chmod(temporary, PRIVATE_MODE)
+            source = sqlite3.connect(str(self.url.database), timeout=BUSY_SECONDS)
+            copy = sqlite3.connect(temporary)
+            with contextlib.closing(source), contextlib.closing(copy):
+                source.backup(copy)
+        return name
 
     def close(self) -> None:
         """Close all connections."""

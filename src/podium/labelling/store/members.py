@@ -30,6 +30,9 @@ class StoreMember:
         does not change it.
     disabled
         Whether the member cannot sign in. Adding a member again does not change this either.
+    machine
+        The model and the prompt of a machine assessor, as JSON; empty for people. Adding a member again
+        does not change it.
     """
 
     id: str
@@ -37,6 +40,7 @@ class StoreMember:
     role: Role = "assessor"
     generation: int = 0
     disabled: bool = False
+    machine: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not 0 < len(self.id) <= 200 or not self.id.isprintable():
@@ -48,6 +52,11 @@ class StoreMember:
             raise UsageError(f"expected a name in printable characters, got {self.name!r:.60}")
         if self.role not in get_args(Role):
             raise UnknownNameError("role", str(self.role), get_args(Role))
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether the member is a machine, which has no link."""
+        return bool(self.machine)
 
 
 def upsert_members(connection: sa.Connection, members: Iterable[StoreMember]) -> None:
@@ -61,7 +70,9 @@ def upsert_members(connection: sa.Connection, members: Iterable[StoreMember]) ->
         if member.id in stored:
             connection.execute(sa.update(table).where(table.c.id == member.id).values(**values))
         else:
-            connection.execute(sa.insert(table).values(id=member.id, **values))
+            connection.execute(
+                sa.insert(table).values(id=member.id, machine=member.machine, **values)
+            )
 
 
 def renew_links(connection: sa.Connection, names: Sequence[str]) -> list[StoreMember]:
@@ -84,4 +95,4 @@ def read_members(connection: sa.Connection) -> list[StoreMember]:
 
 
 def _member(row: Any) -> StoreMember:
-    return StoreMember(row.id, row.name, row.role, row.generation, bool(row.disabled))
+    return StoreMember(row.id, row.name, row.role, row.generation, bool(row.disabled), row.machine)

@@ -105,6 +105,9 @@ _ADMINISTRATION = (
     )
     """,
 )
+
+# Machines are assessors too, and their judgments are marked.
+_MACHINES = ("ALTER TABLE members ADD COLUMN machine TEXT NOT NULL DEFAULT ''",)
 _SQLITE_GUARD = """
 CREATE TRIGGER audit_log_{change} BEFORE {change} ON audit_log
 BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END
@@ -182,6 +185,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("events in numbers, where sessions stand", _NUMBERS, fill_numbers),
     Migration("generations of links, bounded times", _BOUNDED, fill_numbers),
     Migration("guidelines, settlements, audit log", _ADMINISTRATION, guard_audit_log),
+    Migration("machine assessors", _MACHINES),
 )
 """Step i leads to version i + 1."""
 
@@ -189,8 +193,13 @@ VERSION = len(MIGRATIONS)
 """The version of the tables that this Podium writes."""
 
 
-def migrate(connection: sa.Connection, location: str) -> list[int]:
-    """Bring the tables up to date in the current transaction; return the versions applied."""
+def migrate(
+    connection: sa.Connection, location: str, back_up: Callable[[int], object] | None = None
+) -> list[int]:
+    """Bring the tables up to date in the current transaction; return the versions applied.
+
+    `back_up` is called with the version of an older store, before anything changes.
+    """
     names = sa.inspect(connection).get_table_names()
     if "schema_versions" in names:
         version = int(
@@ -205,6 +214,8 @@ def migrate(connection: sa.Connection, location: str) -> list[int]:
             f"{location} has version {version}, written by a newer podium; this podium reads "
             f"up to version {VERSION}; update it (pip install -U podium-ltr)"
         )
+    if 0 < version < VERSION and back_up is not None:
+        back_up(version)
     for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
         for statement in step.statements:
             connection.execute(sa.text(statement))

@@ -126,7 +126,7 @@ class Store:
         database = Database(url, timeout, durable)
         try:
             with database.writing("the layout of the store", exclusive=True) as connection:
-                migrate(connection, database.location)
+                migrate(connection, database.location, database.back_up)
         except BaseException:
             database.close()
             raise

@@ -49,6 +49,8 @@ members = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("generation", sa.Integer, nullable=False, server_default="0"),  # of valid links
     sa.Column("disabled", sa.Integer, nullable=False, server_default="0"),
+    # JSON: the model and the prompt of a machine assessor; empty for people.
+    sa.Column("machine", sa.Text, nullable=False, server_default=""),
 )
 
 tasks = sa.Table(

@@ -100,19 +100,38 @@ class Bayesian(Strategy):
         return self._view
 
     def _next_pair(self) -> tuple[DocumentId, DocumentId] | None:
+        return next(iter(self.next_pairs(1)), None)
+
+    def next_pairs(self, n: int) -> list[tuple[DocumentId, DocumentId]]:
+        """Return up to n pairs without common documents, the most informative first."""
+        view, scores, candidates = self._scored_pairs()
+        if scores is None:
+            return []
+        limit = self.bound(len(self.order), self.k, self.prior) - view.n_judgments
+        pairs = choose_pairs(scores, min(n, limit))
+        heads = [[view.head(int(candidates[i])) for i in pair] for pair in pairs]
+        return [(a, b) for a, b in heads]
+
+    def next_set(self, size: int) -> list[DocumentId]:
+        """Return the most informative pair, and the documents whose pairs with the others tell most."""
+        view, scores, candidates = self._scored_pairs()
+        if scores is None:
+            return []
+        chosen = choose_set(scores, size)
+        return [view.head(int(candidates[i])) for i in chosen]
+
+    def _scored_pairs(self) -> tuple[_View, Floats | None, Rows]:
+        """Return what each pair of candidates tells; None at the end of the run."""
         view = self._current_view()
         limit = self.bound(len(self.order), self.k, self.prior)
-        if view.n_judgments >= limit or len(view.alive) < 2:
-            return None
-        pair = None
-        if not view.is_sure:
-            pair = view.most_informative(view.candidates, view.cuts, view.weights)
-        if pair is None and self.evidence.is_consistent and not view.is_determined:
-            pair = view.most_informative_open()
-        if pair is None:
-            return None
-        a, b = (view.answers.tied[group][0] for group in pair)
-        return self.order[a], self.order[b]
+        if view.n_judgments < limit and len(view.alive) >= 2:
+            if not view.is_sure:
+                scores = view.score_pairs(view.candidates, view.cuts, view.weights)
+                if scores.max() >= LEAST_INFORMATION:
+                    return view, scores, view.candidates
+            if self.evidence.is_consistent and not view.is_determined:
+                return view, view.score_open_pairs(), view.open_groups
+        return view, None, view.candidates
 
     @staticmethod
     def _bound(n: int, k: int, prior: bool) -> int:
@@ -229,23 +248,21 @@ class _View:
         doubt = np.round(self.weights @ (self.members * (1 - self.members)), _DIGITS)
         return np.sort(np.argsort(-doubt, kind="stable")[:MAX_CANDIDATES])
 
-    def most_informative(
-        self, candidates: Rows, cuts: list[int], weights: Floats, allowed: Rows | None = None
-    ) -> tuple[int, int] | None:
-        """Return the groups of the pair whose answer tells most; the first one among equals.
+    def head(self, place: int) -> DocumentId:
+        """Return the first document of a group, by its place in `alive`."""
+        return self.order[self.answers.tied[int(self.alive[place])][0]]
 
-        None if the answer tells too little; of the `allowed` pairs, one is always returned.
-        """
+    def score_pairs(
+        self, candidates: Rows, cuts: list[int], weights: Floats, allowed: Rows | None = None
+    ) -> Floats:
+        """Return the rounded bits that each pair tells; -1 below the diagonal, and if not allowed."""
         chances = self.chances if cuts is self.cuts else memberships(self.beliefs, self.sizes, cuts)
         scores = self._scores(candidates, np.ascontiguousarray(chances[:, candidates]), weights)
         scores = np.round(scores, _DIGITS)
         scores[np.tril_indices(len(candidates))] = -1.0
         if allowed is not None:
             scores[~allowed.astype(bool)] = -1.0
-        i, j = divmod(int(np.argmax(scores)), len(candidates))
-        if allowed is None and scores[i, j] < LEAST_INFORMATION:
-            return None
-        return int(self.alive[candidates[i]]), int(self.alive[candidates[j]])
+        return scores
 
     def _scores(self, candidates: Rows, chances: Floats, weights: Floats) -> Floats:
         """Return the information of every pair of candidates."""
@@ -264,7 +281,7 @@ class _View:
         return scores
 
     @cached_property
-    def _open_groups(self) -> Rows:
+    def open_groups(self) -> Rows:
         """The places in `alive` of groups that fewer than k documents are implied to beat."""
         implied = self.evidence.implied_preferences
         heads = [self.order[self.answers.tied[g][0]] for g in self.alive]
@@ -276,7 +293,7 @@ class _View:
     def _open_pairs(self) -> Rows:
         """Which pairs of open groups no answer implies, as a matrix of 0 and 1."""
         implied = self.evidence.implied_preferences
-        heads = [self.order[self.answers.tied[self.alive[i]][0]] for i in self._open_groups]
+        heads = [self.order[self.answers.tied[self.alive[i]][0]] for i in self.open_groups]
         return np.array(
             [[a != b and implied.answer(a, b) is None for b in heads] for a in heads],
             dtype=np.int64,
@@ -287,18 +304,18 @@ class _View:
         """Whether the answers agree and imply the top k with its order."""
         return self._is_consistent and not self._open_pairs.any()
 
-    def most_informative_open(self) -> tuple[int, int] | None:
-        """Return the most informative of the pairs that keep the answers from implying the top k."""
+    def score_open_pairs(self) -> Floats:
+        """Return the bits of the pairs that keep the answers from implying the top k."""
         cuts = list(range(1, self.k + 1))
-        return self.most_informative(
-            self._open_groups, cuts, np.ones(len(cuts)), allowed=self._open_pairs
+        return self.score_pairs(
+            self.open_groups, cuts, np.ones(len(cuts)), allowed=self._open_pairs
         )
 
     @property
     def implied_order(self) -> list[int]:
         """The groups of the implied top k, best first."""
         implied = self.evidence.implied_preferences
-        groups = [int(self.alive[i]) for i in self._open_groups]
+        groups = [int(self.alive[i]) for i in self.open_groups]
         return sorted(
             groups, key=lambda g: implied.count_better(self.order[self.answers.tied[g][0]])
         )
@@ -311,6 +328,44 @@ class _View:
         chosen = self.alive[order[before < self.k]]
         places = np.round(self.belief.places[chosen], _DIGITS)
         return [int(g) for g in chosen[np.lexsort((chosen, places))]]
+
+
+def choose_pairs(scores: Floats, n: int) -> list[tuple[int, int]]:
+    """Return up to n pairs without common places, the highest scores first; the first among equals.
+
+    Examples
+    --------
+    >>> scores = np.array([[-1, 0.5, 0.9, 0.1], [-1, -1, 0.8, 0.3], [-1, -1, -1, 0.2], [-1, -1, -1, -1]])
+    >>> choose_pairs(scores, 3)
+    [(0, 2), (1, 3)]
+    """
+    left = scores.copy()
+    pairs: list[tuple[int, int]] = []
+    while len(pairs) < n:
+        i, j = divmod(int(np.argmax(left)), len(left))
+        if left[i, j] < (LEAST_INFORMATION if pairs else 0.0):
+            break
+        pairs.append((i, j))
+        left[[i, j]] = left[:, [i, j]] = -1.0
+    return pairs
+
+
+def choose_set(scores: Floats, size: int) -> list[int]:
+    """Return the pair with the highest score, then one by one the places that add most to it.
+
+    Examples
+    --------
+    >>> scores = np.array([[-1, 0.5, 0.9, 0.1], [-1, -1, 0.8, 0.3], [-1, -1, -1, 0.2], [-1, -1, -1, -1]])
+    >>> choose_set(scores, 3)
+    [0, 2, 1]
+    """
+    both = np.maximum(scores, scores.T).clip(0.0)
+    chosen = list(divmod(int(np.argmax(scores)), len(scores)))
+    while len(chosen) < min(size, len(scores)):
+        gain = np.round(both[chosen].sum(axis=0), _DIGITS)
+        gain[chosen] = -1.0
+        chosen.append(int(np.argmax(gain)))
+    return chosen
 
 
 def _bits(p: Floats | float) -> Floats:

@@ -86,6 +86,20 @@ class Strategy(ABC):
             Whether implied pairs are not asked.
         """
 
+    def next_pairs(self, n: int) -> list[tuple[DocumentId, DocumentId]]:
+        """Return up to n pairs that may be asked at the same time; [] at the end.
+
+        Only strategies that do not trust single answers have it.
+        """
+        raise NotImplementedError(f"strategy {self.name} asks one pair at a time")
+
+    def next_set(self, size: int) -> list[DocumentId]:
+        """Return documents of which an assessor may choose the best; [] at the end.
+
+        Only strategies that do not trust single answers have it.
+        """
+        raise NotImplementedError(f"strategy {self.name} asks pairs, not sets")
+
     @classmethod
     def bound(cls, n: int, k: int, prior: bool = False) -> int:
         """Return the largest number of judgments in any run.

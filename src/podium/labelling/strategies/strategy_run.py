@@ -170,6 +170,42 @@ class StrategyRun:
         """The expected recall of the top k so far; None if the strategy has no belief about it."""
         return self._strategy.certainty
 
+    def questions(self, n: int) -> list[Question]:
+        """Return up to n questions that may be answered at the same time, the current one first.
+
+        Strategies that trust answers have one question at a time.
+
+        Examples
+        --------
+        >>> StrategyRun("bayesian", "abcdef", k=2).questions(2)
+        [Question(a='a', b='b'), Question(a='c', b='d')]
+        """
+        step = self.step
+        if isinstance(step, JudgedTopK):
+            return []
+        if self.trusts_answers:
+            return [step]
+        return [Question(a, b) for a, b in self._strategy.next_pairs(n)]
+
+    def best_of(self, size: int) -> tuple[DocumentId, ...]:
+        """Return documents of which an assessor may choose the best; () at the end.
+
+        The answer is added as one judgment for each of the others.
+
+        Examples
+        --------
+        >>> StrategyRun("bayesian", "abcdef", k=2).best_of(4)
+        ('a', 'b', 'c', 'd')
+        """
+        if self.trusts_answers:
+            raise UsageError(
+                f"strategy {self.strategy} asks about two documents at a time; expected one that does "
+                "not trust single answers, such as bayesian, for the best of several"
+            )
+        if isinstance(self.step, JudgedTopK):
+            return ()
+        return tuple(self._strategy.next_set(size))
+
     @property
     def judgments(self) -> tuple[Judgment, ...]:
         """The judgments so far."""

@@ -92,7 +92,12 @@ def parse_rules(text: str, name: str | None = None, *, ids: Ids = str) -> tuple[
     >>> parse_rules("version: 1\\nrules: [{rule: hide, docs: 007, hard: true}]")
     (Hide('007', hard=True),)
     """
-    return _require_rules(_read_tree(parse_yaml(_encode(text), name), ids, name))
+    return _require_rules(parse_rule_file(text, name, ids=ids))
+
+
+def parse_rule_file(text: str, name: str | None = None, *, ids: Ids = str) -> RuleFile:
+    """Return the rules of a file's text with their lines, and the errors of all other entries."""
+    return _read_tree(parse_yaml(_encode(text), name), ids, name)
 
 
 def rule_records(rules: Iterable[Rule]) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ class YamlList(list[Any]):
         self.lines: list[int] = []
 
 
-def parse_yaml(data: bytes, path: str | None = None) -> Any:
+def parse_yaml(data: bytes, path: str | None = None, max_depth: int = MAX_YAML_DEPTH) -> Any:
     """Return the one document of a YAML text.
 
     Examples
@@ -83,7 +83,7 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
             "the file is not UTF-8 text; save it as UTF-8", path=path, line=line
         ) from None
     try:
-        return _YamlBuilder(path).build(text)
+        return _YamlBuilder(path, max_depth).build(text)
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
         hint = next((f"; {hint}" for message, hint in HINTS.items() if message in problem), "")
@@ -111,8 +111,8 @@ def _error_line(error: yaml.YAMLError, n_lines: int) -> int | None:
 class _YamlBuilder:
     """Builds records from events without recursion, so that deep nesting is an error and not a crash."""
 
-    def __init__(self, path: str | None) -> None:
-        self.path = path
+    def __init__(self, path: str | None, max_depth: int) -> None:
+        self.path, self.max_depth = path, max_depth
         self.open: list[YamlMapping | YamlList] = []
         self.keys: list[str | None] = []
         self.roots: list[Any] = []
@@ -134,8 +134,8 @@ class _YamlBuilder:
         if isinstance(event, yaml.ScalarEvent):
             self.put(UnquotedScalar(event.value) if event.implicit[0] else event.value, line)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            if len(self.open) == MAX_YAML_DEPTH:
-                raise self.error(f"at most {MAX_YAML_DEPTH} levels", "more", line)
+            if len(self.open) == self.max_depth:
+                raise self.error(f"at most {self.max_depth} levels", "more", line)
             kind = YamlMapping if isinstance(event, yaml.MappingStartEvent) else YamlList
             opened = kind(line)
             self.put(opened, line)

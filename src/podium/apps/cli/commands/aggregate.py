@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from podium.aggregation import Aggregator, make_aggregator
+from podium.aggregation import Aggregator, Consensus, make_aggregator
 from podium.apps.cli.inputs.aggregate_runs import PooledRankings, RunPool, open_runs, read_places
 from podium.apps.cli.inputs.aggregate_weights import (
     LEARNED_WEIGHTS,
@@ -28,6 +29,7 @@ from podium.data.atomic_files import atomic_writer, check_target
 from podium.data.score_files import score_lines
 from podium.data.trec import run_lines
 from podium.errors import UsageError
+from podium.task_runner import map_items
 
 
 def run_aggregate(options: AggregateOptions) -> None:
@@ -54,7 +56,7 @@ def _aggregate_places(
     started = time.perf_counter()
     with spinner("aggregating"):
         weights = choose_weights(options, pooled, aggregator)
-        consensus = aggregator(pooled.rankings.top(options.depth), weights, pooled.start)
+        consensus = _aggregate_chunk(aggregator, weights, options.depth, pooled)
     assert pooled.data is not None
     if options.explain is not None:
         explain_query(pooled, consensus, options)
@@ -77,7 +79,7 @@ def _aggregate_runs(options: AggregateOptions, aggregator: Aggregator) -> None:
         weights = choose_weights(options, _weighted_rankings(pool, options.qrels), aggregator)
     if options.explain is not None:
         pooled = pool.read([options.explain])
-        consensus = aggregator(pooled.rankings.top(options.depth), weights, pooled.start)
+        consensus = _aggregate_chunk(aggregator, weights, options.depth, pooled)
         explain_query(pooled, consensus, options)
     result = AggregateResult(
         aggregator, weights, options.top, keeps_lists=options.out is None and options.json
@@ -89,13 +91,21 @@ def _aggregate_runs(options: AggregateOptions, aggregator: Aggregator) -> None:
     elif options.explain is not None:
         return
     with counting_bar("aggregating") as progress, target as write:
-        for pooled in pool.chunks():
-            consensus = aggregator(pooled.rankings.top(options.depth), weights, pooled.start)
+        chunks, sent = itertools.tee(pool.chunks())
+        each = map_items(_aggregate_chunk, [aggregator, weights, options.depth], sent)
+        for pooled, consensus in zip(chunks, each, strict=True):
             for line in run_lines(pooled.rankings.run(consensus.scores, options.top)):
                 write(line.encode("utf-8", "surrogateescape"))
             result.add(pooled, consensus)
             progress(result.queries, len(pool.qids))
     report_facts(result, time.perf_counter() - started, options)
+
+
+def _aggregate_chunk(
+    aggregator: Aggregator, weights: Any, depth: int | None, pooled: PooledRankings
+) -> Consensus:
+    """Aggregate the rankings of some queries, here or on a worker of a cluster."""
+    return aggregator(pooled.rankings.top(depth), weights, pooled.start)
 
 
 def _weighted_rankings(pool: RunPool, qrels: Path | None) -> PooledRankings:
@@ -138,6 +148,8 @@ def _check_options(options: AggregateOptions) -> None:
         raise UsageError("expected at least two runs, got one")
     if runs and len({path.resolve() for path in runs}) < len(runs):
         raise UsageError("expected different runs, got one of them twice")
+    if places and options.cluster is not None:
+        raise UsageError("expected --cluster with runs, got it with --places")
     if places and options.initial is not None:
         raise UsageError("expected --initial with runs, got it with --places")
     if runs and options.valid:

@@ -27,6 +27,10 @@ from podium.feedback import FACTORS, Feedback, FeedbackSummary, plot_feedback, s
 def run_feedback_summarise(options: FeedbackSummariseOptions) -> None:
     """Print what users did: the eight factors and alpha by query and by user class."""
     _check_plot(options.plot, options.events, options.force)
+    if options.cluster is not None and len(options.events) < 2:
+        raise UsageError(
+            "expected several files with --cluster, one for each call of a worker, got one"
+        )
     phi = make_phi(options.phi_weight, options.phi_scale)
     every_class = read_feedback(
         options.events,

@@ -12,15 +12,22 @@ from podium.apps.cli.inputs.postrank_inputs import (
     read_run_file,
     uncovered_text,
 )
-from podium.apps.cli.options.rules import RulesCheckOptions, RulesListOptions, RulesSchemaOptions
+from podium.apps.cli.options.rules import (
+    RulesCheckOptions,
+    RulesEditorOptions,
+    RulesListOptions,
+    RulesSchemaOptions,
+)
 from podium.apps.cli.outputs.printing import first_line, print_json, print_table, printable
 from podium.apps.cli.outputs.progress import counting_bar
+from podium.apps.serving.editing.editors_file import add_editor
 from podium.errors import DataError
 from podium.postranking import RULES, Finding, examine_rules, schema
 from podium.postranking.rule_check import locate_finding
 from podium.postranking.rule_index import UNKNOWN_TEXTS
 from podium.postranking.rules.entries import COMMON, keys_of
 from podium.postranking.rules.files import RuleFile, read_rule_file
+from podium.rule_history.live_rules import rules_path
 
 POSTRANK_ADVICE = (
     "podium serve and podium rank let rules give way; podium postrank does so with --conflicts yield, "
@@ -55,8 +62,9 @@ def run_rules_schema(options: RulesSchemaOptions) -> None:
 
 def run_rules_check(options: RulesCheckOptions) -> None:
     """Find what is wrong with a rule file before it is served."""
+    path = rules_path(options.rules)
     try:
-        file = read_rule_file(options.rules)
+        file = read_rule_file(path)
     except DataError as error:  # no list of rules at all
         file = RuleFile((), (), (error,), entries=0)
     n_rules = file.entries
@@ -77,10 +85,10 @@ def run_rules_check(options: RulesCheckOptions) -> None:
     entries.sort(key=lambda entry: (entry["line"] or AFTER_EVERY_LINE, entry["level"]))
     n_errors = sum(entry["level"] == "error" for entry in entries)
     if options.json:
-        print_json({"file": str(options.rules), "rules": n_rules, "findings": entries})
+        print_json({"file": str(path), "rules": n_rules, "findings": entries})
     else:
         for entry in entries:
-            place = f"{options.rules}:{entry['line']}" if entry["line"] else f"{options.rules}"
+            place = f"{path}:{entry['line']}" if entry["line"] else f"{path}"
             typer.echo(printable(f"{place}: {entry['level']}: {entry['message']}"))
         if any(finding.gives_way for finding in findings):
             typer.echo(POSTRANK_ADVICE)
@@ -88,6 +96,17 @@ def run_rules_check(options: RulesCheckOptions) -> None:
         typer.echo(f"rules: {n_rules}, errors: {n_errors}, warnings: {n_warnings}")
     if n_errors:
         raise typer.Exit(1)
+
+
+def run_rules_editor(options: RulesEditorOptions) -> None:
+    """Add a person who may save rules from the page."""
+    token = add_editor(options.file, options.name, options.email, options.user)
+    if options.json:
+        print_json({"file": str(options.file), "name": options.name, "token": token or None})
+        return
+    typer.echo(printable(f"{options.file}: {options.name} may save rules"))
+    if token:
+        typer.echo(f"token, shown only now: {token}")
 
 
 def _form_errors(file: RuleFile) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ def run_serve(options: ServeOptions) -> None:
         reload_seconds=options.reload_seconds, drain_seconds=options.drain_seconds,
         access=access_settings(options),
         experiment=_path_text(options.experiment), swap=options.swap,
+        editors=_path_text(options.editors),
     )  # fmt: skip
     service = make_service(settings)  # also for workers: an error in a file is reported once
     for warning in service.files.state.warnings:

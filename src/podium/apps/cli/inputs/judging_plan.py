@@ -54,8 +54,8 @@ class StoreContents:
 
     @property
     def assessors(self) -> list[str]:
-        """The names of the members who judge."""
-        return [member.id for member in self.members if member.role == "assessor"]
+        """The names of the people who judge."""
+        return [m.id for m in self.members if m.role == "assessor" and not m.is_machine]
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,9 @@ class LocatedRules:
 
     def location(self, rule: object) -> dict[str, int]:
         """Return the number of a rule in the file, from 0, and its line."""
-        number = self._numbers[id(rule)]
+        number = self._numbers.get(id(rule))
+        if number is None:  # a copy from a worker of a cluster
+            number = self.rules.index(rule)
         return {"index": number, "line": self.lines[number]}
 
     @cached_property

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Force, Json, file_argument, file_option
+from podium.apps.cli.options import ClusterOption, Force, Json, file_argument, file_option
 from podium.apps.cli.options.predict import PredictionFormat
 from podium.apps.cli.options.tables import TableOptions
 
@@ -103,4 +103,5 @@ class AggregateOptions(TableOptions):
         typer.Option(metavar="QUERY", help="Show the places of one query's documents instead."),
     ] = None
     force: Force = False
+    cluster: ClusterOption = None
     json: Json = False

@@ -28,9 +28,11 @@ class ExportOptions:
     Targets: elasticsearch, opensearch, solr, vespa (each also with a version, as in opensearch@3.5), onnx,
     lightgbm, xgboost, ranklib, json. If a target cannot express a model, the error gives the reason and the
     nearest model that can be exported.
+
+    --features writes the feature set of a search engine, and a script of its calls, into the folder -o;
+    MODEL may be left out.
     """
 
-    model: Annotated[Path, file_argument("MODEL", "A .podium file.")]
     to: Annotated[
         str,
         typer.Option(
@@ -39,8 +41,21 @@ class ExportOptions:
             help="The search engine, also with its version, or the format.",
         ),
     ]
+    model: Annotated[
+        Path | None, file_argument("MODEL", "A .podium file; with --features, it may be left out.")
+    ] = None
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write; stdout by default.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The file to write, with --features the folder; stdout by default."
+        ),
+    ] = None
+    features: Annotated[
+        Path | None,
+        file_option(
+            "Declared features as YAML: write the feature set of the engine and its calls.",
+            metavar="FILE",
+        ),
     ] = None
     name: Annotated[
         str | None, typer.Option(help="The name of the model there; that of its ranker by default.")

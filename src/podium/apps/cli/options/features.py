@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import Force, Json, file_argument, file_option
+from podium.apps.cli.options import ClusterOption, Force, Json, file_argument, file_option
 
 IndexFile = Annotated[Path, file_argument("INDEX", "An index of podium features build.")]
 Field = Annotated[str, typer.Option(help="The field that BM25 searches; whole: all of them.")]
@@ -109,4 +109,5 @@ class FeaturesMakeOptions:
     ] = None
     field: Field = "whole"
     force: Force = False
+    cluster: ClusterOption = None
     json: Json = False

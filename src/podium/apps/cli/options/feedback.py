@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Force, Json, SeedOption, file_argument, file_option
+from podium.apps.cli.options import (
+    ClusterOption,
+    Force,
+    Json,
+    SeedOption,
+    file_argument,
+    file_option,
+)
 
 FACTOR_NAMES = "clicks, bookmarks, dwell, downloads, shares, ignored, back or closed"
 
@@ -110,6 +117,7 @@ class FeedbackSummariseOptions:
         typer.Option(metavar="FILE", help="Draw factors and alpha to this SVG, PNG or PDF file."),
     ] = None
     force: Force = False
+    cluster: ClusterOption = None
     json: Json = False
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Force, Json, file_argument, file_option
+from podium.apps.cli.options import ClusterOption, Force, Json, file_argument, file_option
 
 RunFile = Annotated[Path, file_argument("RUN", "A TREC run.")]
 Queries = Annotated[
@@ -114,4 +114,5 @@ class PostrankOptions:
         ),
     ] = None
     force: Force = False
+    cluster: ClusterOption = None
     json: Json = False

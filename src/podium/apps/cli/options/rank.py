@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from podium.apps.cli.options import ClusterOption
 from podium.apps.cli.options.postrank import DocsDecimal, DocsThousands
 
 
@@ -40,3 +41,4 @@ class RankOptions:
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first line that cannot be answered.")
     ] = False
+    cluster: ClusterOption = None

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from podium.apps.cli.options import Json, file_argument, file_option
+import typer
+
+from podium.apps.cli.options import Json, data_argument, file_option
 from podium.apps.cli.options.postrank import Docs, DocsDecimal, DocsThousands, Queries, Today
 
 
@@ -44,11 +46,36 @@ class RulesCheckOptions:
     them gives way: its priority is the lowest, or they clash only on a list of --run.
     """
 
-    rules: Annotated[Path, file_argument("RULES", "Such as rules.yaml.")]
+    rules: Annotated[
+        Path, data_argument("RULES", "Such as rules.yaml, or a folder of versions: the newest one.")
+    ]
     run: Annotated[Path | None, file_option("A TREC run: the lists the rules are for.")] = None
     queries: Queries = None
     docs: Docs = None
     decimal: DocsDecimal = "."
     thousands: DocsThousands = ""
     today: Today = None
+    json: Json = False
+
+
+@dataclass(frozen=True)
+class RulesEditorOptions:
+    """Add a person who may save rules from the page.
+
+    Example: podium rules editor editors.yaml "Ann Baker" --email ann@shop.example
+
+    The token is printed once; the file has only its SHA-256. With --user, a reverse proxy signs the
+    person in by this name, and there is no token.
+
+    Start the service with podium serve --rules rules/ --editors editors.yaml. It reads a changed
+    file within seconds; remove an entry to take the right away.
+    """
+
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", dir_okay=False, help="Such as editors.yaml; it may be new."),
+    ]
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name in history and commits.")]
+    email: Annotated[str, typer.Option(help="The address for commits.")] = ""
+    user: Annotated[str, typer.Option(help="The user name that a reverse proxy sends.")] = ""
     json: Json = False

@@ -47,7 +47,19 @@ class ServeOptions:
         ),
     ] = None
     rules: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Rules, such as rules.yaml.")
+        Path | None,
+        typer.Option(
+            help="Rules, such as rules.yaml, or a folder of versions: the newest one is served."
+        ),
+    ] = None
+    editors: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="People who may save rules from the page, such as editors.yaml; podium rules editor writes "
+            "it. --rules is then a folder.",
+        ),
     ] = None
     docs: Annotated[
         Path | None,

@@ -107,7 +107,7 @@ def print_links(
     notes: Sequence[str] = (), *, serves: bool = False,
 ) -> str | None:  # fmt: skip
     """Print the link of each member on a line of its own; return the first assessor's."""
-    members = store.members()
+    members = [member for member in store.members() if not member.is_machine]
     urls = {m.id: links.url(base_url, m.id, m.role, lifetime, m.generation) for m in members}
     if json:
         rows = [{"member": m.id, "role": m.role, "link": urls[m.id]} for m in members]

@@ -1,0 +1,1 @@
+"""Editing of rules in the service: editors, saves, history, drafts and previews."""
