@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.data import read_fields, read_queries
 from podium.postranking.batch import PostRankedRun, postrank_batch, postrank_stream
+from podium.postranking.list_figures import ListFigures
 from podium.postranking.listing import Listing
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
@@ -21,6 +22,7 @@ from podium.postranking.places.constraints import (
 from podium.postranking.postrank import METHODS, postrank
 from podium.postranking.result import Move, PostRanking, RuleOutcome
 from podium.postranking.rule_check import examine_rules
+from podium.postranking.rule_costs import Change, ListChanges, RuleCost, RuleCostReport, rule_costs
 from podium.postranking.rule_index import RuleUsage
 from podium.postranking.rule_trial import Finding
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
@@ -53,11 +55,14 @@ __all__ = [
     "BeforeConstraint",
     "BoundRule",
     "BradleyTerry",
+    "Change",
     "Conservative",
     "CountConstraint",
     "Each",
     "Finding",
     "Hide",
+    "ListChanges",
+    "ListFigures",
     "Listing",
     "METHODS",
     "MMR",
@@ -75,6 +80,8 @@ __all__ = [
     "RULES",
     "Radical",
     "Rule",
+    "RuleCost",
+    "RuleCostReport",
     "RuleOutcome",
     "RuleUsage",
     "SCORE_DIGITS",
@@ -93,6 +100,7 @@ __all__ = [
     "read_fields",
     "read_queries",
     "read_rules",
+    "rule_costs",
     "rules_from",
     "schema",
     "write_rules",

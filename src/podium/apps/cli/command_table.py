@@ -109,13 +109,17 @@ COMMANDS: Entries = {
         },
     ),
     "rules": GroupEntry(
-        "Rules for post-ranking: list, check, schema.",
+        "Rules for post-ranking: list, check, what they cost.",
         {
             "list": CommandEntry("rules", "List the kinds of rules and the keys of each."),
             "schema": CommandEntry(
                 "rules", "Print the JSON Schema of rule files, for editors; --json changes nothing."
             ),
             "check": CommandEntry("rules", "Find errors in a rule file before it is served."),
+            "report": CommandEntry(
+                "rules_report",
+                "Say what each rule costs: documents moved, quality, clicks and money lost or gained.",
+            ),
             "editor": CommandEntry("rules", "Add a person who may save rules from the page."),
         },
     ),

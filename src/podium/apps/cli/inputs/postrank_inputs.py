@@ -14,7 +14,7 @@ from podium.apps.cli.inputs.input_files import reading_bar
 from podium.apps.cli.outputs.printing import printable
 from podium.data import IndexedRun, Run, read_queries, read_run
 from podium.errors import ConflictError, UnknownNameError
-from podium.postranking import Rule, read_fields
+from podium.postranking import Rule, RuleCost, read_fields
 from podium.postranking.binding import FieldTypes, type_notes
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_check import uncovered_documents
@@ -75,7 +75,7 @@ class LocatedRules:
                 place = f"{self.path}:{line}: {rule.label}"
                 typer.echo(f"podium: warning: {printable(f'{place}: {note}')}", err=True)
 
-    def warn_of_unused(self, usage: Sequence[RuleUsage], has_texts: bool) -> None:
+    def warn_of_unused(self, usage: Sequence[RuleUsage | RuleCost], has_texts: bool) -> None:
         """Warn of rules for a query that never acted, because the texts of queries are not known."""
         for rule, line in zip(usage, self.lines, strict=True):
             if not has_texts and UNKNOWN_TEXTS in rule.note:
