@@ -315,6 +315,10 @@ class SlowWarning(UserWarning):
     """A setting is slow; another one would be faster."""
 
 
+class SmallBudgetWarning(UserWarning):
+    """The budget of a search was too small to measure a ranker on all queries."""
+
+
 class UnknownClassWarning(UserWarning):
     """A class of users has no ranking, or too little feedback; the ranking of all users is used."""
 

@@ -18,10 +18,10 @@ from tests.support.source_trees import syntax_tree, walk
 from tools import generate, lowest
 
 ROOMS = [
-    "typing", "errors", "task_runner", "work_budget", "html_tables", "figure_style", "plugins", "kernels",
-    "optim", "data", "features", "metrics", "losses", "aggregation", "feedback", "clicks", "labelling",
-    "rankers", "ensemble", "multitask", "postranking", "rule_history", "registry", "exchange",
-    "testing", "cluster", "experiments", "apps", "__main__",
+    "typing", "errors", "task_runner", "work_budget", "counted_nouns", "html_tables", "figure_style",
+    "plugins", "kernels", "optim", "data", "features", "metrics", "losses", "aggregation", "feedback",
+    "clicks", "labelling", "rankers", "ensemble", "multitask", "postranking", "rule_history",
+    "registry", "exchange", "testing", "cluster", "experiments", "apps", "__main__",
 ]  # fmt: skip
 
 

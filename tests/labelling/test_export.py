@@ -3,6 +3,7 @@
 import csv
 import gzip
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -115,6 +116,19 @@ def test_labels_as_letor_rows_with_features(store, features, tmp_path):
     assert (data.topk, data.feature_names, done.rows) == (2, ("f", "g"), 4)
     by_document = dict(zip(data.docids, data.X.tolist(), strict=True))
     assert by_document["w"] == [12.0, 13.0]  # row 6 of the features
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"), [([], "error"), ([6], "nan"), ([10], "error")]
+)  # row 6 is judged, row 10 is not
+def test_a_file_says_that_values_are_missing_only_if_it_has_such(
+    store, features, tmp_path, rows, expected
+):
+    X = features.X.copy()
+    X[rows] = np.nan
+    lacking = replace(features, X=X, missing="nan")
+    export(store, tmp_path / "train.txt", "labels", "letor", features=lacking)
+    assert podium.read_letor(tmp_path / "train.txt").missing == expected
 
 
 def test_grades_as_letor_with_documents_that_were_not_judged(store, features, tmp_path):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import podium
 from podium.data import Groups, RankingData, scale_by_query
-from podium.ensemble import TopRank
+from podium.ensemble import Bagged, TopRank
 from podium.errors import DataError, ModelFileError, UnknownNameError, UsageError
 from podium.rankers import LambdaMART, Prepared, RankBoost, RankSVM, Regression, tune
 from podium.rankers.models import Linear
@@ -277,6 +277,21 @@ def test_it_is_a_scikit_learn_estimator():
     assert repr(ranker) == "Prepared(clip={'price': (0, 9)}, ranker=RankSVM(C=3.0))"
 
 
+def test_a_wrapped_ranker_may_be_a_name():
+    ranker = Prepared("ranksvm", scale="none")
+    assert ranker.ranker.get_params() == RankSVM().get_params()
+    assert repr(clone(ranker)) == repr(Prepared(RankSVM(), scale="none"))
+    assert isinstance(ranker.set_params(ranker="toprank").ranker, TopRank)
+    data = queries()
+    named, made = Prepared("ranksvm").fit(data), Prepared(RankSVM()).fit(data)
+    assert (named.predict(data) == made.predict(data)).all()
+    assert isinstance(Bagged("lambdamart").ranker, LambdaMART)
+    with pytest.raises(
+        UnknownNameError, match="unknown ranker 'lambdamrt'; did you mean lambdamart"
+    ):
+        Prepared("lambdamrt")
+
+
 def test_a_scikit_learn_pipeline_still_works():
     data = queries()
     pipeline = make_pipeline(SimpleImputer(), StandardScaler(), RankSVM())
@@ -306,7 +321,7 @@ def _filled(*parts):
         ({"scale": "log"}, "expected scale of prepared to be 'none' or 'zscore'"),
         ({"log1p": "price"}, "expected a list of feature names as log1p, got 'price'"),
         ({"clip": ["price"]}, r"expected clip as in \{'price': \(0, 100\)\}"),
-        ({"ranker": "ranksvm"}, "expected ranker of prepared to be Ranker"),
+        ({"ranker": 3}, "expected ranker of prepared to be Ranker"),
         ({"ranker": Prepared(RankSVM())}, "the ranker is prepared already"),
         ({"ranker": RankSVM(C=-1)}, "expected C of ranksvm"),
     ],

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.aggregation.rankings import Rankings
+from podium.counted_nouns import count_text
 from podium.errors import LengthMismatchError, NonFiniteError, UsageError
 from podium.typing import Floats
 
@@ -59,7 +60,7 @@ class Consensus:
         proved = (
             "" if self.optimal is None else f", {int(self.optimal.sum()):,} queries proved optimal"
         )
-        return f"Consensus({len(self.scores):,} documents{proved})"
+        return f"Consensus({count_text(len(self.scores), 'document')}{proved})"
 
     @property
     def optimal(self) -> NDArray[np.bool_] | None:

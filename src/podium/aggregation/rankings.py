@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from podium.counted_nouns import count_texts
 from podium.data import Groups, RankingData, Run, Strings, match_documents
 from podium.data.argument_checks import to_array
 from podium.errors import DataError, MissingDocidsError, NonFiniteError, UsageError
@@ -171,10 +172,10 @@ class Rankings:
 
     def __repr__(self) -> str:
         share = self.ranked.mean() if self.ranked.size else 0.0
-        return (
-            f"Rankings({self.n_rankers} rankers, {len(self.groups):,} queries, "
-            f"{self.groups.n_rows:,} documents, {share:.0%} ranked)"
+        sizes = count_texts(
+            ranker=self.n_rankers, query=len(self.groups), document=self.groups.n_rows
         )
+        return f"Rankings({sizes}, {share:.0%} ranked)"
 
     @property
     def n_rankers(self) -> int:

@@ -69,7 +69,8 @@ class Columns:
     Parameters
     ----------
     query, doc, label, weight, query_text
-        Names of single columns; None: found by name, where a usual name is there.
+        Names of single columns; None: found by name, where a usual name is there. One column may be
+        both `query` and `query_text`: the ids are the texts, with _ for spaces.
     features
         Names of the features; None: every column of numbers that is nothing else.
     ignore
@@ -154,7 +155,10 @@ class Columns:
         chosen = _guess_columns(replace(self, label=None) if is_absent else self, names)
         _check_names(chosen, names, path)
         if chosen.query is None:
-            raise _no_column("query", QUERY_NAMES, names, path)
+            raise _no_column("query", (*QUERY_NAMES, *QUERY_TEXT_NAMES[2:]), names, path)
+        if chosen.query_text is None and usual_form(chosen.query) in QUERY_TEXT_NAMES:
+            # What users typed may be all that names a query.
+            chosen = chosen if is_number(chosen.query) else replace(chosen, query_text=chosen.query)
         if chosen.label is None and labelled:
             raise _no_column("label", LABEL_NAMES, names, path)
         if not labelled and not self.label:
@@ -212,6 +216,8 @@ def _guess_columns(columns: Columns, names: Sequence[str]) -> Columns:
             if name is not None:
                 guesses[role] = name
                 used = used | {name}
+    if columns.query is None and "query" not in guesses and "query_text" in guesses:
+        guesses = {"query": guesses.pop("query_text"), **guesses}
     return replace(columns, **guesses, guesses=tuple(guesses.items()))
 
 

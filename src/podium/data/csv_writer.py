@@ -81,7 +81,7 @@ def _text_columns(data: RankingColumns, own: Columns) -> dict[str, Sequence[str]
     columns: dict[str, Sequence[str]] = {}
     if data.docid_column is not None:
         columns[own.doc or "docid"] = data.docid_column
-    if data.query_text is not None:
+    if data.query_text is not None and own.query_text != (own.query or "qid"):
         columns[own.query_text or "query_text"] = data.query_text.take(data.groups.codes)
     names = {text_field(name): name for name in own.text}
     return columns | {
@@ -92,7 +92,9 @@ def _text_columns(data: RankingColumns, own: Columns) -> dict[str, Sequence[str]
 def _rows(
     data: RankingColumns, texts: dict[str, Sequence[str]], own: Columns
 ) -> Iterator[list[str]]:
-    qids, codes = data.qids.tolist(), data.groups.codes.tolist()
+    is_text = own.query is not None and own.query_text == own.query and data.query_text is not None
+    queries = list(data.query_text or ()) if is_text else data.qids.tolist()
+    codes = data.groups.codes.tolist()
     categories = data.category_columns()
     words = {number: word for word, number in own.grades.items()}
 
@@ -101,7 +103,7 @@ def _rows(
 
     for i, code in enumerate(codes):
         row = [
-            qids[code],
+            queries[code],
             *(column[i] for column in texts.values()),
             words.get(data.y[i]) or number_text(data.y[i]),
         ]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
+from podium.counted_nouns import count_texts
 from podium.data.argument_checks import to_array
 from podium.errors import DataError, LengthMismatchError, UsageError
 
@@ -74,7 +75,7 @@ class Groups:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Groups({len(self)} queries, {self.n_rows} rows)"
+        return f"Groups({count_texts(query=len(self), row=self.n_rows)})"
 
     @property
     def n_rows(self) -> int:

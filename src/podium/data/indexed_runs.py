@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import kernels
+from podium.counted_nouns import count_texts
 from podium.data.packed_strings import Strings
 from podium.data.parallel import read_ahead
 from podium.data.text_files import COMPRESSIONS, Progress, open_regular, read_blocks
@@ -69,7 +70,7 @@ class IndexedRun:
         return sum(self._sizes)
 
     def __repr__(self) -> str:
-        return f"IndexedRun({self.path}: {len(self.qids):,} queries, {len(self):,} documents)"
+        return f"IndexedRun({self.path}: {count_texts(query=len(self.qids), document=len(self))})"
 
     def __contains__(self, qid: object) -> bool:
         return qid in self._numbers

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.counted_nouns import count_text
 from podium.data.categories import Category
 from podium.errors import DataError, UsageError
 from podium.figure_style import BLUE, MUTED, plain_label, tidy_axes
@@ -46,7 +47,8 @@ def draw_labels(ax: Any, labels: Floats, n_queries: int) -> None:
     ax.bar_label(bars, shares, fontsize="small", padding=2)
     _name_groups(ax, names)
     ax.set_ylabel("documents")
-    ax.set_title(f"{len(labels):,} documents of {n_queries:,} queries", fontsize="medium")
+    title = f"{count_text(len(labels), 'document')} of {count_text(n_queries, 'query')}"
+    ax.set_title(title, fontsize="medium")
     ax.margins(y=0.18)
 
 

@@ -12,6 +12,7 @@ from podium.data.arrow_files import is_arrow_file, read_arrow_rows
 from podium.data.columns import QUERY_NAMES, QUERY_TEXT_NAMES, usual_form
 from podium.data.document_records import is_json_lines, open_table, read_text, table_rows
 from podium.data.json_lines import read_json_lines
+from podium.data.query_ids import id_of_text
 from podium.data.text_files import stem
 from podium.errors import DataError, EmptyDataError, MalformedLineError
 from podium.typing import Path_
@@ -30,7 +31,7 @@ def read_queries(path: Path_) -> dict[str, str]:
     ``.arrow``) whose columns have usual names: ``qid``, ``query_id``, ``search_id`` or ``id``;
     ``text``, ``query_text``, ``query`` or ``search_term``. Other columns are ignored, and a query
     may come again with the same text. So a table with one row per document is a file of queries,
-    too.
+    too. Without ids, the id of a query is its text, with _ for spaces.
 
     Examples
     --------
@@ -73,10 +74,10 @@ def _texts_by_id(rows: _Rows, name: str) -> dict[str, str]:
                 f"expected a text for query {str(qid)!r:.60} as {text_column!r}, got {text!r:.60}",
                 path=name, line=line,
             )  # fmt: skip
-        if texts.setdefault(str(qid), text) != text:
+        qid = id_of_text(text) if id_column == text_column else str(qid)
+        if texts.setdefault(qid, text) != text:
             raise DataError(
-                f"expected one text for query {str(qid)!r:.60}, got {texts[str(qid)]!r:.60} and "
-                f"{text!r:.60}",
+                f"expected one text for query {qid!r:.60}, got {texts[qid]!r:.60} and {text!r:.60}",
                 path=name, line=line,
             )  # fmt: skip
     return texts
@@ -88,6 +89,8 @@ def _query_columns(row: Mapping[str, Any], name: str, line: int) -> tuple[str, s
     id_column = next((by_name[n] for n in QUERY_ID_NAMES if n in by_name), None)
     others = {key: column for key, column in by_name.items() if column != id_column}
     text_column = next((others[n] for n in TEXT_NAMES_OF_QUERIES if n in others), None)
+    if id_column is None and text_column in (by_name.get(n) for n in QUERY_TEXT_NAMES):
+        id_column = text_column
     if text_column is None and id_column is not None and usual_form(id_column) == "query":
         text_column = id_column
     if id_column is None or text_column is None:

@@ -12,6 +12,36 @@ from podium.data.argument_checks import to_array
 from podium.data.packed_strings import Strings
 from podium.errors import DataError, LengthMismatchError
 
+_SPACES = str.maketrans(dict.fromkeys(" \t\r\n\v\f", "_"))
+
+
+def id_of_text(text: str) -> str:
+    """Return the id of a query that is named by its text: TREC files take no spaces in ids.
+
+    Examples
+    --------
+    >>> id_of_text("cheap garden hose")
+    'cheap_garden_hose'
+    """
+    return text.translate(_SPACES)
+
+
+def ids_of_texts(texts: Iterable[str], path: str | None = None) -> NDArray[np.object_]:
+    """Return the ids of queries that are named by their texts; raise if two of them have the same id."""
+    text_of: dict[str, str] = {}
+    for text in texts:
+        first = text_of.setdefault(id_of_text(text), text)
+        if first != text:
+            raise DataError(
+                f"expected queries with different ids, got {id_of_text(text)!r:.60} for both {first!r:.60} "
+                f"and {text!r:.60}",
+                path=path,
+            ).advise(
+                python="add a column of query ids, or correct one of the texts",
+                command_line="add a column of query ids (--query), or correct one of the texts",
+            )
+    return np.array(list(text_of), dtype=object)
+
 
 def encode_queries(
     qid: ArrayLike | Strings,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.counted_nouns import count_text
 from podium.data.argument_checks import check_seed, to_array
 from podium.data.packed_strings import Strings
 from podium.errors import DataError, UsageError
@@ -54,7 +55,7 @@ def cut_queries(qids: Sequence[str], cuts: NDArray[np.int64], seed: int) -> list
     if min(sizes) < 1:
         raise DataError(
             f"expected at least one query in each of {len(sizes)} parts, got "
-            f"{_join_sizes(sizes)} of {len(qids)} queries"
+            f"{_join_sizes(sizes)} of {count_text(len(qids), 'query')}"
         ).advise(
             python="use fewer parts, or larger fractions, or data with more queries",
             command_line="use fewer --folds, or larger --fractions, or data with more queries",

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from podium.counted_nouns import count_text, count_texts
 from podium.data.argument_checks import check_scaled, to_array
 from podium.data.categories import Category
 from podium.data.groups import Groups
@@ -110,8 +111,8 @@ class RankingColumns:
         if self.topk is not None:
             labels = f"top-{self.topk} truth"
         return (
-            f"{type(self).__name__}({_count(self.n_queries, 'query', 'queries')}, "
-            f"{_count(len(self), 'document')}, {_count(self.n_features, 'feature')}, {labels})"
+            f"{type(self).__name__}({count_texts(query=self.n_queries, document=len(self))}, "
+            f"{count_text(self.n_features, 'feature')}, {labels})"
         )
 
     def _repr_html_(self) -> str:
@@ -346,10 +347,6 @@ def _describe_row(data: RankingColumns, row: int) -> str:
     query = data.qids[np.searchsorted(data.groups.offsets, row, side="right") - 1]
     source = row if data.source_rows is None else data.source_rows[row]
     return f"row {source} (query {query!r})"
-
-
-def _count(n: int, singular: str, plural: str = "") -> str:
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def _freeze(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:

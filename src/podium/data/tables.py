@@ -26,6 +26,7 @@ from podium.data.duplicate_documents import (
 )
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.json_lines import read_json_lines
+from podium.data.query_ids import ids_of_texts
 from podium.data.ranking_columns import Missing
 from podium.data.ranking_data import RankingData
 from podium.data.table_checks import TableValues, unknown_grade, wrong_labels, wrong_query_ids
@@ -256,8 +257,17 @@ def _from_csv(table: CsvTable, missing: Missing) -> RankingData:
         categories=categories,
         dtype=table.X.dtype,
     )
+    data = _with_ids_of_texts(data, columns, table.path)
     warn_of_duplicates(data, table.path)
     return data
+
+
+def _with_ids_of_texts(data: RankingData, columns: Columns, path: str | None) -> RankingData:
+    """Return data whose query ids have no spaces, if one column has both the ids and the texts."""
+    if columns.query_text != columns.query:
+        return data
+    ids = ids_of_texts(data.qids.tolist(), path)
+    return data if (ids == data.qids).all() else replace(data, qids=ids)
 
 
 def _fill_categories(table: CsvTable, missing: Missing) -> dict[str, Category]:
@@ -311,6 +321,7 @@ def _from_frame(
     arguments["y"] = _frame_labels(table, columns, path)
     arguments["doc_text"] = {text_field(n): text for n, text in arguments["doc_text"].items()}
     data = RankingData.from_arrays(**arguments, dtype=dtype, max_bytes=max_bytes)
+    data = _with_ids_of_texts(data, columns, path)
     warn_of_duplicates(data, path)
     return data, columns
 

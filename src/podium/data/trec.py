@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
+from podium.counted_nouns import count_texts
 from podium.data.atomic_files import atomic_writer
 from podium.data.duplicate_documents import KEEP_FIRST_IN_PYTHON, KEEP_FIRST_ON_COMMAND_LINE
 from podium.data.groups import Groups
@@ -35,7 +36,7 @@ class DocumentValues:
         return self.groups.n_rows
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.groups):,} queries, {len(self):,} documents)"
+        return f"{type(self).__name__}({count_texts(query=len(self.groups), document=len(self))})"
 
     @cached_property
     def _number_of(self) -> dict[str, int]:
@@ -230,7 +231,17 @@ def parse_values(
 def _check_word(word: str, what: str, where: str) -> None:
     if not word or any(c in word for c in " \t\r\n"):
         got = repr(word) if word else "none"
-        raise DataError(f"expected {what} without spaces in a TREC file, got {got}{where}")
+        error = DataError(f"expected {what} without spaces in a TREC file, got {got}{where}")
+        if what == "a query id":
+            raise error.advise(
+                python="read_table(..., query=COLUMN, query_text=COLUMN) makes ids of texts",
+                command_line="if it is the text of the query, add --query-text with the same column as "
+                "--query: ids are made of the texts",
+            )
+        raise error.advise(
+            python="write Parquet, which takes any ids, or change these ids",
+            command_line="write .parquet, which takes any ids, or change these ids in the table",
+        )
 
 
 def _check_once(groups: Groups, docids: Strings, qids: list[str], path: str | None = None) -> None:

@@ -43,7 +43,7 @@ class Bagged(WrappedRanker):
     Parameters
     ----------
     ranker
-        The ranker that is fitted to each bag.
+        The ranker that is fitted to each bag, or its name, as in "lambdamart".
     bags
         The number of bags.
     query_fraction

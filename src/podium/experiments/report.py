@@ -9,6 +9,7 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
+from podium.counted_nouns import count_texts
 from podium.data.atomic_files import atomic_writer, make_folder
 from podium.errors import DataError
 from podium.experiments import html_report, report_tables
@@ -58,10 +59,10 @@ class Report(ComparisonResult):
         result = f"best: {best.ranker} with {self.main} {value}"
         if len(self.failed) == len(self.cells):
             result = f"every ranker failed: {report_tables.failures(self)[0]}"
-        return (
-            f"Report({len(self.rankers)} rankers, {self.data.n_queries:,} queries, "
-            f"{len(self.folds)} folds; {result})"
+        sizes = count_texts(
+            ranker=len(self.rankers), query=self.data.n_queries, fold=len(self.folds)
         )
+        return f"Report({sizes}; {result})"
 
     def _repr_html_(self) -> str:
         """Return the table of the means for notebooks."""

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from podium.counted_nouns import count_text, count_texts
 from podium.experiments.comparison_result import ComparisonResult
 from podium.experiments.summary import SIGNIFICANCE_LEVEL, RankerSummary
 from podium.metrics.naming import parse
@@ -20,10 +21,11 @@ def headline(report: ComparisonResult) -> str:
     """Return a line that describes the data."""
     facts = report.data
     name = f"{facts.name}: " if facts.name else ""
-    return (
-        f"{name}{facts.n_queries:,} queries, {facts.n_documents:,} documents, "
-        f"{facts.n_features:,} features, {len(report.folds)} folds"
-    )
+    sizes = count_texts(
+        query=facts.n_queries, document=facts.n_documents, feature=facts.n_features,
+        fold=len(report.folds),
+    )  # fmt: skip
+    return f"{name}{sizes}"
 
 
 def notes(report: ComparisonResult) -> list[str]:
@@ -286,11 +288,11 @@ PAPER_NAMES = {
 def _caption(report: ComparisonResult) -> str:
     """Return what the table shows, as a sentence."""
     facts = report.data
-    rankers = f"{len(report.rankers)} ranker{'s' * (len(report.rankers) != 1)}"
+    rankers = count_text(len(report.rankers), "ranker")
     return (
         f"{', '.join(report.metrics)} of {rankers} on {facts.name or 'the data'}: means over the "
-        f"{facts.n_queries:,} test queries of {len(report.folds)} folds ({facts.n_documents:,} "
-        f"documents, {facts.n_features:,} features)."
+        f"{count_text(facts.n_queries, 'test query')} of {count_text(len(report.folds), 'fold')} "
+        f"({count_texts(document=facts.n_documents, feature=facts.n_features)})."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium.counted_nouns import count_text
 from podium.errors import require
 from podium.feedback.factors import FACTORS
 from podium.feedback.feedback import Feedback
@@ -22,5 +23,7 @@ def plot_feedback(feedback: Feedback) -> Any:
     for name, ax in panels.items():
         feedback.plot(ax, factor=name)
         ax.tick_params(labelsize="x-small")
-    figure.suptitle(f"Feedback on {len(feedback):,} lists: means by list", fontsize="medium")
+    figure.suptitle(
+        f"Feedback on {count_text(len(feedback), 'list')}: means by list", fontsize="medium"
+    )
     return figure

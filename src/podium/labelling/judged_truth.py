@@ -103,15 +103,16 @@ class JudgedTruth:
         if not rows:
             raise EmptyDataError("no document is judged, so there is nothing to join with features")
         qid = features.qids[features.groups.codes[rows]]
+        X = features.X[rows]
         return RankingData.from_arrays(
-            features.X[rows],
+            X,
             y,
             qid=qid,
             docid=[docids[row] for row in rows],
             feature_names=features.feature_names,
             topk=self.topk,
             scaled=features.scaled,
-            missing=features.missing,
+            missing="nan" if np.isnan(X).any() else "error",
             categories=features.categories,
         )
 

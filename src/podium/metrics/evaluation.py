@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from podium.counted_nouns import count_text
 from podium.data import Collection, IndexedRun, Qrels, RankingData, Run
 from podium.data.argument_checks import to_array
 from podium.data.collections.collection_parts import CollectionPart, collection_parts
@@ -58,7 +59,7 @@ class MetricResult:
         )
 
     def __repr__(self) -> str:
-        return f"{self.metric} = {self.mean:.4f} ({len(self.per_query)} queries)"
+        return f"{self.metric} = {self.mean:.4f} ({count_text(len(self.per_query), 'query')})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ class Evaluation(Mapping[str, MetricResult]):
     def __repr__(self) -> str:
         width = max((len(name) for name in self), default=0)
         lines = [f"{name:<{width}}  {self[name].mean:.4f}" for name in self]
-        return "\n".join([f"Evaluation over {len(self.qids)} queries", *lines])
+        return "\n".join([f"Evaluation over {count_text(len(self.qids), 'query')}", *lines])
 
     def _repr_html_(self) -> str:
         """Return the means as a table for notebooks."""
@@ -108,7 +109,7 @@ class Evaluation(Mapping[str, MetricResult]):
             (name, r.mean, _interval_text(r), int((~np.isnan(r.per_query)).sum()))
             for name, r in self.items()
         ]
-        title = f"Evaluation over {len(self.qids):,} queries"
+        title = f"Evaluation over {count_text(len(self.qids), 'query')}"
         headers = ("metric", "mean", "95% interval", "queries with a value")
         return html_table(title, headers, len(rows), rows.__getitem__)
 

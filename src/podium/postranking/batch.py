@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from podium.counted_nouns import count_text
 from podium.data.groups import Groups
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
@@ -70,8 +71,8 @@ class PostRankedRun(Mapping[str, PostRanking]):
         moved = sum(len(one.moved) > 0 for one in self.lists.values())
         unused = sum(not usage.lists for usage in self.rules)
         return (
-            f"PostRankedRun({len(self):,} queries, {moved:,} changed, "
-            f"{len(self.rules):,} rules, {unused:,} never acted)"
+            f"PostRankedRun({count_text(len(self), 'query')}, {moved:,} changed, "
+            f"{count_text(len(self.rules), 'rule')}, {unused:,} never acted)"
         )
 
     @cached_property

@@ -165,7 +165,14 @@ class PreparedList:
             and (number not in self.yielded or settings.method.takes(bound_rule.rule))
         )
         return PostRankingProblem(
-            listing, scores, soft, settings.prior, settings.base, settings.pairs, settings.scale
+            listing,
+            scores,
+            soft,
+            settings.prior,
+            settings.base,
+            settings.pairs,
+            settings.scale,
+            moves_later=any(self.is_hard(number) for number, _ in self.rules_on_shown),
         )
 
 

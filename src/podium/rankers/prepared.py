@@ -37,7 +37,7 @@ class Prepared(WrappedRanker):
     Parameters
     ----------
     ranker
-        The ranker that sees the prepared features.
+        The ranker that sees the prepared features, or its name, as in "listnet".
     impute
         What a missing value becomes: the "median" or "mean" of the feature, "zero", or "none", which
         leaves it missing.
@@ -56,9 +56,8 @@ class Prepared(WrappedRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from podium.rankers import RankSVM
     >>> X, y, qid = np.array([[1.0], [np.nan], [300.0], [5.0]]), [0, 1, 1, 0], [1, 1, 2, 2]
-    >>> ranker = Prepared(RankSVM(), impute="median", scale="zscore").fit(X, y, qid=qid)
+    >>> ranker = Prepared("ranksvm", impute="median", scale="zscore").fit(X, y, qid=qid)
     >>> ranker.predict(X).shape
     (4,)
     """

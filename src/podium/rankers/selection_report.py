@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import msgspec
 
+from podium.counted_nouns import count_texts
 from podium.html_tables import html_table
 
 
@@ -96,7 +97,7 @@ class SelectionReport:
         """Return the cost of the search in words."""
         time = "" if self.seconds is None else f", {self.seconds:.1f} s"
         return (
-            f"{len(self.candidates)} candidates, {self.fits} fits of {self.folds} folds{time} "
+            f"{count_texts(candidate=len(self.candidates), fit=self.fits)} of {self.folds} folds{time} "
             f"(budget {self.budget})"
         )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -24,13 +25,24 @@ class WrappedRanker(Ranker):
     Parameters
     ----------
     ranker
-        The inner ranker.
+        The inner ranker, or its name, as in "listnet".
     """
 
     # Some inner models need query ids: predict requests them, too.
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 - read by scikit-learn
 
     ranker: Ranker = field(kw_only=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.ranker, str):
+            # The registry has the rankers of all rooms and imports this one: it is imported for a name only.
+            self.ranker = import_module("podium.registry").make_ranker(self.ranker)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as scikit-learn does; `ranker` may be a name here, too."""
+        super().set_params(**params)
+        self.__post_init__()
+        return self
 
     def predict(
         self, X: Any, *, qid: ArrayLike | None = None, ignore_scaling: bool = False

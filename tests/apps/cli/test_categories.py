@@ -67,19 +67,33 @@ def test_rank_takes_words_and_truth_values(shop, model):
         assert scores[brand] - scores["Unknown"] == pytest.approx(weights[brand])
 
 
+def test_rank_takes_yes_and_no_as_tables_have_them(shop, model):
+    words = ("yes", "no", " True", "FALSE", True, False, 1, 0)
+    documents = [
+        {"id": str(i), "features": {"price": 1, "brand": "Acme", "size": "L", "fresh": word}}
+        for i, word in enumerate(words)
+    ]
+    ranked = json.loads(run("rank", model, input=json.dumps({"documents": documents})).stdout)
+    scores = dict(zip(ranked["ids"], ranked["scores"], strict=True))
+    assert {scores[str(i)] for i in (0, 2, 4, 6)} == {scores["0"]}
+    assert {scores[str(i)] for i in (1, 3, 5, 7)} == {scores["1"]}
+    weight = podium.load(model).model_.model.weights[-1]
+    assert scores["0"] - scores["1"] == pytest.approx(weight)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"size": "XXL"}, "expected one of S, M, L as feature 'size', got 'XXL'"),
         (
             {"price": "9.5"},
-            "documents[0].features.price: expected a number or null as feature 'price', "
+            "documents[0].features.price: expected a number, yes, no or null as feature 'price', "
             "got the text '9.5'",
         ),
         (
-            {"fresh": "yes"},
-            "documents[0].features.fresh: expected a number or null as feature 'fresh', got the text "
-            "'yes'; yes and true in training data count as 1, no and false as 0: send 1 or 0",
+            {"fresh": "maybe"},
+            "documents[0].features.fresh: expected a number, yes, no or null as feature 'fresh', got the "
+            "text 'maybe'",
         ),
     ],
 )

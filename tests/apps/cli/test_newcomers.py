@@ -516,10 +516,12 @@ def rules_of(entry):
             1,
             "podium data info DATA --write-columns columns.yaml writes such a file",
         ),
+        ("predict m.podium data.csv -o q.foo", 2, ".scores, got q.foo; or name the format with"),
         (
             "predict m.podium data.csv -o x.xlsx",
             2,
-            "expected -o OUT with a name for scores, such as scores.txt",
+            "expected -o OUT with a name for scores that ends in .npy .run .parquet .pq .jsonl .ndjson .txt "
+            ".scores, got x.xlsx; or name the format with --format",
         ),
         (
             "aggregate data.csv a.run",

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -23,7 +24,14 @@ from podium.ensemble.auto.fold_fits import FitTask
 from podium.ensemble.auto.racing import whole_race
 from podium.ensemble.auto.search import CandidateSearch
 from podium.ensemble.auto.search_progress import interval
-from podium.errors import DataError, ModelFileError, NotConvergedWarning, PodiumError, UsageError
+from podium.errors import (
+    DataError,
+    ModelFileError,
+    NotConvergedWarning,
+    PodiumError,
+    SmallBudgetWarning,
+    UsageError,
+)
 from podium.rankers import MODELS, Linear
 from podium.rankers.selection_report import SelectionReport
 from podium.testing import check_ranker
@@ -160,6 +168,15 @@ def test_a_budget_in_time_ends_and_names_what_is_left_out():
     assert not ranker.report_.counts_fits
     assert ranker.report_.fits < 64 * 2
     assert ranker.report_.members
+
+
+def test_a_tiny_budget_warns_that_no_candidate_was_measured_on_all_folds():
+    with pytest.warns(SmallBudgetWarning, match=r"of 0.0001 s was too small .* measured on 1, and"):
+        report = AutoRanker(budget=0.0001).fit(DATA).report_
+    assert report.fits == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SmallBudgetWarning)
+        AutoRanker(budget="4fits").fit(DATA)  # two folds: the folds follow a budget of fits
 
 
 def test_no_fit_starts_that_is_predicted_to_take_too_long(monkeypatch):

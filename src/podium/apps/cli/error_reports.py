@@ -22,6 +22,7 @@ from podium.errors import (
     NothingLearnedWarning,
     PodiumError,
     SlowWarning,
+    SmallBudgetWarning,
     TruncationWarning,
     UnknownClassWarning,
     UsageError,
@@ -86,7 +87,7 @@ def warnings_in_one_line(advice_on_repeats: str = "") -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         for category in (
             DuplicateDocumentWarning, NotConvergedWarning, NothingLearnedWarning, SlowWarning,
-            TruncationWarning, UnknownClassWarning,
+            SmallBudgetWarning, TruncationWarning, UnknownClassWarning,
         ):  # fmt: skip
             warnings.simplefilter("always", category)
         try:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import jinja2
 from starlette.responses import HTMLResponse
 
-from podium.labelling.judging_statistics.summary import count_text
+from podium.counted_nouns import count_text
 
 HERE = Path(__file__).parent
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
+from podium.counted_nouns import count_text
 from podium.labelling.judging_statistics.agreement import PREFERENCES, AssessorAgreement
 from podium.labelling.judging_statistics.judgment_times import TIME_BINS, JudgmentTimes
-from podium.labelling.judging_statistics.summary import Statistics, count_text
+from podium.labelling.judging_statistics.summary import Statistics
 
 # Okabe and Ito's colours, which people with any kind of colour vision can distinguish.
 _COLOURS = {"preference": "#0072B2", "grade": "#D55E00"}

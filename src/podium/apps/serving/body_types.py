@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 Value = float | bool | str | None
-"""A feature: a number, true (1) or false (0), null for a missing value, the word of a category."""
+"""A feature: a number, true or "yes" (1), false or "no" (0), null if missing, the word of a category."""
 ListDepth = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Text = Annotated[str, msgspec.Meta(max_length=10_000)]
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]

@@ -12,6 +12,7 @@ from podium.apps.http.refusals import Refusal
 from podium.apps.serving.body_types import RankDocument, RankRequest, Value
 from podium.apps.serving.served_models import LoadedModel
 from podium.data.categories import Category, category_word, listed_words
+from podium.data.data_frames import TRUTH_NUMBERS
 from podium.typing import Floats
 
 MAX_LISTED_NAMES = 20
@@ -130,16 +131,18 @@ def feature_matrix(
     categories: Mapping[str, Category],
     place_of: PlaceOf,
 ) -> Floats:
-    """Return rows as a matrix: null is NaN, true and false are 1 and 0, a word is its place.
+    """Return rows as a matrix: null is NaN, true and "yes" are 1, false and "no" are 0, a word is its place.
 
-    A word that training did not see is -1, which is 0 in all features of the category. 422 for text
-    where the model has a number, and for a word outside of the order of a category.
+    A word that training did not see is -1, which is 0 in all features of the category. 422 for other
+    text where the model has a number, and for a word outside of the order of a category.
 
     Examples
     --------
     >>> brand = Category(("Acme", "Zenith"))
     >>> feature_matrix([[9.5, "Zenith"], [2, "Bolt"]], ["price", "brand"], {"brand": brand}, str).tolist()
     [[9.5, 1.0], [2.0, -1.0]]
+    >>> feature_matrix([["yes", True], ["no", None]], ["fresh", "new"], {}, str).tolist()
+    [[1.0, 1.0], [0.0, nan]]
     """
     if categories:
         rows = _encode_words(rows, names, categories, place_of)
@@ -147,8 +150,8 @@ def feature_matrix(
     try:  # twice as fast as NumPy, and it takes no text for a number
         packed = bytearray().join([pack(*row) for row in rows])
     except struct.error:  # a value is null, or text
-        _check_numbers(rows, names, place_of)
-        return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+        numbers = _truth_numbers(rows, names, place_of)
+        return np.array(numbers, dtype=np.float64).reshape(len(rows), len(names))
     return np.frombuffer(packed, np.float64).reshape(len(rows), len(names))
 
 
@@ -176,18 +179,22 @@ def _encode_words(
     return encoded
 
 
-def _check_numbers(rows: Sequence[Sequence[Any]], names: Sequence[str], place_of: PlaceOf) -> None:
-    """Raise 422 at the first text."""
-    for i, row in enumerate(rows):
+def _truth_numbers(
+    rows: Sequence[Sequence[Any]], names: Sequence[str], place_of: PlaceOf
+) -> list[list[Any]]:
+    """Return the rows with 1 for yes and true, 0 for no and false, as tables are read; 422 at other text."""
+    numbers = [list(row) for row in rows]
+    for i, row in enumerate(numbers):
         for j, value in enumerate(row):
-            if isinstance(value, str):
+            if not isinstance(value, str):
+                continue
+            number = TRUTH_NUMBERS.get(value.strip().lower())
+            if number is None:
                 place = place_of(i, j)[:200]
                 message = (
-                    f"{place}: expected a number or null as feature {names[j]!r:.200}, got the text "
+                    f"{place}: expected a number, yes, no or null as feature {names[j]!r:.200}, got the text "
                     f"{value!r:.80}"
                 )
-                if value.strip().lower() in ("yes", "no", "true", "false"):
-                    message += (
-                        "; yes and true in training data count as 1, no and false as 0: send 1 or 0"
-                    )
                 raise Refusal(422, "wrong_type", message, at=place)
+            row[j] = number
+    return numbers

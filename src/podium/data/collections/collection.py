@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.counted_nouns import count_texts
 from podium.data.atomic_files import atomic_path
 from podium.data.categories import Category
 from podium.data.collections.manifest import (
@@ -64,11 +65,11 @@ class Collection:
         self.folder, self.manifest = folder, manifest
 
     def __repr__(self) -> str:
-        n_parts = len(self.manifest.parts)
-        return (
-            f"Collection({self.n_queries:,} queries, {len(self):,} documents, "
-            f"{self.n_features:,} features, {n_parts} part{'s' * (n_parts != 1)})"
-        )
+        sizes = count_texts(
+            query=self.n_queries, document=len(self), feature=self.n_features,
+            part=len(self.manifest.parts),
+        )  # fmt: skip
+        return f"Collection({sizes})"
 
     def __len__(self) -> int:
         return self.manifest.rows

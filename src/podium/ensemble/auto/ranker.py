@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +31,7 @@ from podium.ensemble.auto.search_clock import SearchClock
 from podium.ensemble.auto.search_progress import LeaderboardRow, SearchStep, interval
 from podium.ensemble.toprank.head_explanation import HeadExplanation, explain_head
 from podium.ensemble.toprank.reranked_model import RerankedModel
-from podium.errors import DataError, UnknownNameError, UsageError
+from podium.errors import DataError, SmallBudgetWarning, UnknownNameError, UsageError
 from podium.rankers import MODELS, RANKERS, Explanation, Ranker
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner
@@ -236,6 +237,8 @@ class AutoRanker(Ranker):
             if is_interrupted:
                 raise KeyboardInterrupt
             raise _nothing_fitted(search)
+        if not (search.finalists or is_interrupted):
+            _warn_of_small_budget(search)
         combination, members = self._combine(search)
         method = combination.method if combination is not None else None
         model: Model = (
@@ -358,6 +361,19 @@ def _nothing_fitted(search: CandidateSearch) -> DataError:
         f"; the first error: {errors[0]}" if errors else "; the budget is too small for one fit"
     )
     return DataError(f"no candidate of auto could be fitted{reason}")
+
+
+def _warn_of_small_budget(search: CandidateSearch) -> None:
+    """Warn that no candidate was fitted on all folds, so that the result was measured on few queries."""
+    runner, best = search.runner, search.best()
+    n_folds = 0 if best is None else len(search.fits_of(best))
+    warnings.warn(
+        f"the budget of {runner.clock.budget} was too small to fit one candidate on all {runner.n_folds} "
+        f"folds: the result was measured on {n_folds}, and nothing was combined; a budget of minutes, such "
+        "as 10m, is better",
+        SmallBudgetWarning,
+        stacklevel=2,
+    )
 
 
 def _report_fit(search: CandidateSearch, monitor: FitMonitor, task: FitTask) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from podium.counted_nouns import count_text
 from podium.ensemble.auto.candidates import Family
 from podium.ensemble.auto.fit_runner import FitRunner
 from podium.ensemble.auto.fold_fits import FitTask, FoldFit
@@ -60,7 +61,7 @@ class CandidateSearch:
         for fold in range(1, n_folds):
             size = self._affordable_size(running, sizes[fold:])
             running = self._halve(running, size, fold)
-            self.on_stage(f"fold {fold + 1} of {n_folds}, {len(running)} candidates")
+            self.on_stage(f"fold {fold + 1} of {n_folds}, {count_text(len(running), 'candidate')}")
             # A finalist without its last fold would be lost, so that it may take longer.
             share = RACE_SHARE if fold < n_folds - 1 else DIVISIONS_SHARE
             runner.run([FitTask(number, 0, fold) for number in running], share)
@@ -73,7 +74,7 @@ class CandidateSearch:
         """Fit the pilots of each family, then others of the families that are not far behind."""
         runner = self.runner
         first = pilots(runner.candidates, entrants)
-        self.on_stage(f"fold 1 of {runner.n_folds}, {len(first)} candidates")
+        self.on_stage(f"fold 1 of {runner.n_folds}, {count_text(len(first), 'candidate')}")
         runner.measure_sample_times(first, FIRST_RUNG_SHARE)
         runner.run([FitTask(number, 0, 0) for number in first], FIRST_RUNG_SHARE)
         families = self._families_far_behind(self._finished(first, 0))
@@ -84,7 +85,7 @@ class CandidateSearch:
             self.outcomes[number] = (
                 "left out: budget" if number in worthy else "left out: its family is far behind"
             )
-        self.on_stage(f"fold 1 of {runner.n_folds}, {len(entering)} candidates")
+        self.on_stage(f"fold 1 of {runner.n_folds}, {count_text(len(entering), 'candidate')}")
         runner.measure_sample_times(entering, FIRST_RUNG_SHARE)
         runner.run([FitTask(number, 0, 0) for number in entering], FIRST_RUNG_SHARE)
         return self._finished(entering, 0) or self._fit_quickest(entrants)

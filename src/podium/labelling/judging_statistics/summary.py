@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from podium.counted_nouns import count_text
 from podium.errors import UnknownNameError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
@@ -309,15 +310,3 @@ def _test_table(stats: Statistics) -> StatisticsTable:
 def number_text(value: float, digits: int = 4) -> str:
     """Return a number for people; "-" for nan."""
     return "-" if value != value else f"{value:,.{digits}f}"
-
-
-def count_text(n: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> count_text(1, "query"), count_text(1200, "query"), count_text(0, "pair")
-    ('1 query', '1,200 queries', '0 pairs')
-    """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{n:,} {noun if n == 1 else plural}"

@@ -10,6 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from podium.counted_nouns import count_text
 from podium.labelling.tasks import Task
 
 # Each number packs two columns of 32 bits: drivers create an object per number, which dominates the
@@ -71,7 +72,7 @@ class JudgmentLog:
         return len(self.task)
 
     def __repr__(self) -> str:
-        return f"JudgmentLog({len(self):,} judgments in {len(self.tasks):,} tasks)"
+        return f"JudgmentLog({count_text(len(self), 'judgment')} in {count_text(len(self.tasks), 'task')})"
 
     @property
     def standing(self) -> NDArray[np.bool_]:

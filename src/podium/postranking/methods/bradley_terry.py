@@ -31,7 +31,8 @@ class Minimiser(Method):
         """Return the minimum for every list.
 
         Some rules choose documents: AtMost, AtLeast and Apart. They choose from the minimum without
-        them, and then their lists are solved again.
+        them, and then their lists are solved again. A rule that holds without its preferences adds
+        none, unless hard rules move documents later.
         """
         preferences = [Preferences(p.n, p.pairs, p.scale) for p in problems]
         # The last bit of a sum depends on the order of its terms. Sorted rules give the same sums,
@@ -41,14 +42,19 @@ class Minimiser(Method):
             for bound_rule in own:
                 bound_rule.rule.prefer(bound_rule, preference)
         solutions = self.minimise(problems, preferences)
-        choosers = [q for q, own in enumerate(rules) if any(b.rule.chooses for b in own)]
-        for q in choosers:
-            order = by_score(solutions[q].scores).tolist()
-            for bound_rule in rules[q]:
-                bound_rule.rule.choose(bound_rule, order, preferences[q])
-        again = self.minimise([problems[q] for q in choosers], [preferences[q] for q in choosers])
-        for q, solution in zip(choosers, again, strict=True):
-            solutions[q] = solution
+        waiting = [[b for b in own if b.rule.chooses] for own in rules]
+        orders = {q: by_score(solutions[q].scores).tolist() for q, own in enumerate(waiting) if own}
+        choosers = list(orders)
+        while choosers := [
+            q
+            for q in choosers
+            if _choose(problems[q], waiting[q], orders[q], solutions[q], preferences[q])
+        ]:
+            again = self.minimise(
+                [problems[q] for q in choosers], [preferences[q] for q in choosers]
+            )
+            for q, solution in zip(choosers, again, strict=True):
+                solutions[q] = solution
         return solutions
 
     @abstractmethod
@@ -56,6 +62,27 @@ class Minimiser(Method):
         self, problems: Sequence[PostRankingProblem], preferences: Sequence[Preferences]
     ) -> list[Solution]:
         """Return the scores of every list under these preferences."""
+
+
+def _choose(
+    problem: PostRankingProblem,
+    waiting: list[BoundRule],
+    order: Sequence[int],
+    solution: Solution,
+    preferences: Preferences,
+) -> bool:
+    """Let the waiting rules that do not hold choose from an order; return whether there were any.
+
+    They wait no longer. The choice of one rule may break another one, which chooses next time.
+    """
+    place = np.empty(problem.n, dtype=np.int64)
+    place[by_score(solution.scores)] = np.arange(1, problem.n + 1)
+    places = place.tolist()
+    broken = [b for b in waiting if problem.moves_later or b.slack(places)]
+    for bound_rule in broken:
+        bound_rule.rule.choose(bound_rule, order, preferences)
+        waiting.remove(bound_rule)
+    return bool(broken)
 
 
 @dataclass(frozen=True)

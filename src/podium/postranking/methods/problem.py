@@ -32,6 +32,8 @@ class PostRankingProblem:
     base: Base = "uniform"
     pairs: Pairs = "without"
     scale: Scale = "rule"
+    moves_later: bool = False
+    """Whether hard rules move documents after the scores."""
 
     @property
     def n(self) -> int:

@@ -34,6 +34,7 @@ from podium.clicks import (
     save_click_model,
     save_sessions,
 )
+from podium.counted_nouns import count_text
 from podium.data import read_data, read_scores
 from podium.data.atomic_files import check_target
 from podium.errors import UnknownNameError, UsageError
@@ -91,7 +92,9 @@ def run_clicks_fit(options: ClicksFitOptions) -> None:
         ]
         print_json(facts)
         return
-    _print_fits(measured, f"Fitted to {len(train):,} sessions, measured on {len(test):,}")
+    _print_fits(
+        measured, f"Fitted to {count_text(len(train), 'session')}, measured on {len(test):,}"
+    )
 
 
 def _print_fits(measured: Sequence[tuple[str, float, Floats]], title: str) -> None:
@@ -120,7 +123,9 @@ def run_clicks_propensity(options: ClicksPropensityOptions) -> None:
          f"{clicks[rank]:,.0f}"]
         for rank in range(len(estimate.values))
     ]  # fmt: skip
-    title = f"{estimate.method}, {len(sessions):,} sessions, {options.level:.0%} intervals"
+    title = (
+        f"{estimate.method}, {count_text(len(sessions), 'session')}, {options.level:.0%} intervals"
+    )
     print_table(
         title, ["rank", "propensity", "low", "high", "clicks compared"], rows, text_columns=0
     )
@@ -163,7 +168,9 @@ def _print_estimates(
     ]  # fmt: skip
     [first, *_] = estimates.values()
     what = "mean weight of a relevant document" if estimator == "snips" else f"{metric} per session"
-    title = f"{what} by {estimator}, {first.n_sessions:,} sessions, {level:.0%} intervals"
+    title = (
+        f"{what} by {estimator}, {count_text(first.n_sessions, 'session')}, {level:.0%} intervals"
+    )
     print_table(title, ["ranking", metric, "low", "high", "effective queries", "covered"], rows)
     print_notes(
         list(dict.fromkeys(m for e in estimates.values() for m in e.messages)), kind="warning"

@@ -40,6 +40,7 @@ from podium.apps.cli.outputs.ranking_data_files import (
     writable_format,
     write_ranking_data,
 )
+from podium.counted_nouns import count_text, count_texts
 from podium.data import (
     Collection,
     RankingData,
@@ -172,7 +173,7 @@ def run_data_convert(options: DataConvertOptions) -> None:
             print_json(counts.facts(options.out) | {"regrouped": False})
         else:
             typer.echo(
-                f"{options.out}: {counts.queries:,} queries, {counts.documents:,} documents",
+                f"{options.out}: {count_texts(query=counts.queries, document=counts.documents)}",
                 err=True,
             )
         return
@@ -257,7 +258,7 @@ def run_data_split(options: DataSplitOptions) -> None:
         print_json(_describe_files({paths[name]: piece for name, piece in pieces.items()}))
         return
     rows = [[str(paths[n]), f"{p.n_queries:,}", f"{len(p):,}"] for n, p in pieces.items()]
-    print_table(f"{len(rows)} files", ["file", "queries", "documents"], rows)
+    print_table(count_text(len(rows), "file"), ["file", "queries", "documents"], rows)
 
 
 def _ending_of(path: Path) -> str:

@@ -21,6 +21,7 @@ from podium.apps.cli.options.explain import ExplainOptions
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_table
 from podium.apps.cli.outputs.progress import spinner
 from podium.apps.cli.outputs.search_report import print_report
+from podium.counted_nouns import count_text
 from podium.data import RankingData
 from podium.data.collections.manifest import is_collection
 from podium.data.query_lookup import find_block
@@ -117,7 +118,7 @@ def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
     rows = [
         [name, f"{value:+.6g}" if is_signed else f"{value:.6g}"] for name, value in features.items()
     ]
-    title = f"{path}: {_origin(ranker)}; {len(features)} of {len(weights)} features"
+    title = f"{path}: {_origin(ranker)}; {len(features)} of {count_text(len(weights), 'feature')}"
     print_table(title, ["feature", measure], rows)
 
 
@@ -128,8 +129,8 @@ def _origin(ranker: Ranker) -> str:
     scaled = "" if trained.scaled is None else f", features scaled by query ({trained.scaled})"
     steps = _steps(ranker)
     return (
-        f"{innermost_ranker(ranker).name}, trained on {trained.n_queries:,} queries, "
-        f"{trained.n_documents:,} documents{scaled}{'' if steps is None else f', {steps}'}"
+        f"{innermost_ranker(ranker).name}, trained on {count_text(trained.n_queries, 'query')}, "
+        f"{count_text(trained.n_documents, 'document')}{scaled}{'' if steps is None else f', {steps}'}"
     )
 
 

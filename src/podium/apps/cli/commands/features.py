@@ -112,10 +112,7 @@ def run_features_make(options: FeaturesMakeOptions) -> None:
     if options.json:
         print_json({"file": str(options.out), **facts})
         return
-    size = (
-        f"{counts.queries:,} queries, {counts.documents:,} documents, {counts.features:,} features"
-    )
-    typer.echo(f"{options.out}: {size}", err=True)
+    typer.echo(f"{options.out}: {counts}", err=True)
     if facts["queries_without_candidates"]:
         typer.echo(f"queries that find nothing: {facts['queries_without_candidates']:,}", err=True)
     if judged is not None:

@@ -9,6 +9,7 @@ from podium.apps.cli.inputs.feature_names import read_feature_names
 from podium.apps.cli.options.import_ import ImportOptions
 from podium.apps.cli.outputs.printing import print_json
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
+from podium.counted_nouns import count_text
 from podium.data.atomic_files import check_target
 from podium.exchange import import_model
 
@@ -33,5 +34,6 @@ def run_import(options: ImportOptions) -> None:
         print_json(facts)
     else:
         typer.echo(
-            f"{options.out}: {facts['model']} model of {facts['features']} features, {facts['source']}"
+            f"{options.out}: {facts['model']} model of {count_text(ranker.n_features_in_, 'feature')}, "
+            f"{facts['source']}"
         )

@@ -18,8 +18,8 @@ from podium.apps.cli.inputs.machine_client import (
 from podium.apps.cli.options.judge_assess import JudgeAssessOptions
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import counting_bar
+from podium.counted_nouns import count_text
 from podium.errors import UsageError
-from podium.labelling.judging_statistics.summary import count_text
 from podium.labelling.machines.assessment import (
     AssessmentSettings,
     AssessmentSummary,

@@ -13,6 +13,7 @@ from podium.apps.cli.options.tables import TableOptions
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import spinner
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
+from podium.counted_nouns import count_text
 from podium.data.atomic_files import check_target
 from podium.data.text_files import stem
 from podium.errors import UsageError
@@ -44,9 +45,10 @@ def run_judge_export(options: JudgeExportOptions) -> None:
     print_table(store_name(store), ["what", "value"], rows, text_columns=2)
     if written.unjudged:
         treatment = "left out" if options.unjudged == "drop" else "in with label 0"
-        print_notes([f"{written.unjudged:,} documents with features were not judged: {treatment}"])
+        unjudged = count_text(written.unjudged, "document")
+        print_notes([f"no judgment for {unjudged} with features: {treatment}"])
     if written.unfinished:
-        print_notes([f"{written.unfinished:,} sessions are not finished: left out"])
+        print_notes([f"{count_text(written.unfinished, 'unfinished session')}: left out"])
 
 
 FORMAT_BY_ENDING: dict[str, FormatName] = {

@@ -37,6 +37,7 @@ from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_n
 from podium.apps.cli.outputs.progress import training_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced, model_name_note
 from podium.apps.cli.outputs.search_report import print_report, report_facts
+from podium.counted_nouns import count_text
 from podium.data import RankingData
 from podium.data.atomic_files import atomic_path, check_target
 from podium.ensemble import CFBRS, AutoRanker, Bagged, Budget, RerankedModel, TopRank
@@ -123,8 +124,9 @@ def _few_queries(data: RankingData) -> list[str]:
     n = data.n_queries
     if n >= MIN_QUERIES:
         return []
-    count = "1 query" if n == 1 else f"{n} queries"
-    return [f"trained on {count}; a model needs dozens of queries to be right about others"]
+    return [
+        f"trained on {count_text(n, 'query')}; a model needs dozens of queries to be right about others"
+    ]
 
 
 def _read_data(options: TrainOptions, ranker: Ranker) -> tuple[RankingData, RankingData | None]:

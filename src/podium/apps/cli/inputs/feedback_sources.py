@@ -11,6 +11,7 @@ import typer
 
 from podium.apps.cli.inputs.input_files import reading_bar
 from podium.apps.cli.inputs.set_option import parse_settings
+from podium.counted_nouns import count_text
 from podium.data import RankingData
 from podium.data.number_parsing import decimal_of
 from podium.errors import DataError, UnknownNameError, UsageError
@@ -121,9 +122,9 @@ def log_problems(counts: LogCounts) -> list[tuple[str, str]]:
 
 def print_joined(feedback: Feedback, data: RankingData) -> None:
     """Print a line on stderr: how much of the log there is for this data, and what was wrong with it."""
-    joined = f"{_n_joined(feedback, data):,} of {data.n_queries:,} queries joined"
+    joined = f"{_n_joined(feedback, data):,} of {count_text(data.n_queries, 'query')} joined"
     problems = [f"{name} {text}" for name, text in log_problems(feedback.counts)]
-    parts = [f"{len(feedback):,} lists, {joined}", *problems]
+    parts = [f"{count_text(len(feedback), 'list')}, {joined}", *problems]
     typer.echo(f"podium: feedback: {'; '.join(parts)}", err=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from podium.apps.cli.inputs.judgment_store import open_store, store_exists
 from podium.apps.cli.options.judge import PlanOptions
+from podium.counted_nouns import count_text
 from podium.errors import DataError, UsageError
 from podium.labelling import (
     FIVE_GRADES,
@@ -25,7 +26,6 @@ from podium.labelling import (
     read_trec_pool,
     strategy_named,
 )
-from podium.labelling.judging_statistics.summary import count_text
 from podium.labelling.store import Store, StoreAdmin, StoreMember
 from podium.labelling.tasks import Task
 

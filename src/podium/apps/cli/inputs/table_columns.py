@@ -113,6 +113,8 @@ def guesses_text(path: str, columns: Columns, query_option: str) -> str | None:
         else:
             is_doubtful = role == "label" and is_doubtful_label(columns)
             doubt = " (or is it a feature?)" if is_doubtful else ""
+            if role == "query" and columns.query_text == column:
+                doubt = " (its texts are the ids, with _ for spaces)"
             verb = "as" if parts else "taken as"
             parts.append(f"{words} {verb} {column}{doubt}")
         options += [query_option] if role == "query" else option.split()
@@ -129,5 +131,5 @@ def is_doubtful_label(columns: Columns) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    first = ", ".join(names[:5])
-    return first if len(names) <= 5 else f"{first} and {len(names) - 5} more"
+    is_short = len(names) <= 6  # "and 1 more" would hide one name with more letters
+    return ", ".join(names) if is_short else f"{', '.join(names[:5])} and {len(names) - 5} more"

@@ -26,8 +26,9 @@ class PredictOptions(TableOptions):
 
     Example: podium predict listnet.podium test.txt -o test.scores
 
-    Scores follow the order of DATA's lines. OUT's ending decides the format: .npy, .run (TREC,
-    needs document ids), .parquet, .jsonl, any other ending: text, one score per line.
+    Scores follow the order of DATA's lines. OUT's ending decides the format: .txt and .scores
+    (text, one score per line), .npy, .run (TREC, needs document ids), .parquet, .jsonl. --format
+    allows other endings.
 
     A .jsonl file has one query per line, with the documents' ids and features and no scores: the
     input of `podium rank`, and of `podium serve --samples`.

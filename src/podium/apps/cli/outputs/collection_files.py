@@ -17,6 +17,7 @@ from podium.apps.cli.outputs.ranking_data_files import (
     check_ranking_data_targets,
     ranking_data_writer,
 )
+from podium.counted_nouns import count_text, count_texts
 from podium.data import RankingData
 from podium.data.atomic_files import make_folder
 from podium.data.random_queries import cut_queries, fold_cuts, fraction_cuts, sample_queries
@@ -38,7 +39,7 @@ class FileCounts:
         self.features = data.n_features
 
     def __str__(self) -> str:
-        return f"{self.queries:,} queries, {self.documents:,} documents, {self.features:,} features"
+        return count_texts(query=self.queries, document=self.documents, feature=self.features)
 
     def facts(self, path: Path) -> dict[str, Any]:
         """Return the counts as JSON has them."""
@@ -95,7 +96,7 @@ def report_split(counts: dict[Path, FileCounts], json: bool) -> None:
         print_json([own.facts(path) for path, own in counts.items()])
         return
     rows = [[str(p), f"{own.queries:,}", f"{own.documents:,}"] for p, own in counts.items()]
-    print_table(f"{len(rows)} files", ["file", "queries", "documents"], rows)
+    print_table(count_text(len(rows), "file"), ["file", "queries", "documents"], rows)
 
 
 def _pieces_of(qids: Sequence[str], options: DataSplitOptions) -> dict[str, set[str]]:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from podium.apps.cli.outputs.printing import stderr_console
+from podium.counted_nouns import count_text
 
 if TYPE_CHECKING:
     from podium.ensemble import SearchStep
@@ -52,7 +53,7 @@ def search_board(seconds: float | None) -> Iterator[Callable[[FitStep], None]]:
 
 def search_state(step: SearchStep) -> str:
     """Return the state of a search in words."""
-    used = f"{step.iteration} fits" + ("" if step.total is None else f" of {step.total}")
+    used = count_text(step.iteration, "fit") + ("" if step.total is None else f" of {step.total}")
     left = "" if step.seconds_left is None else f", {max(step.seconds_left, 0):.0f} s left"
     return f"{used}, {step.seconds:.0f} s{left}; {step.stage}"
 

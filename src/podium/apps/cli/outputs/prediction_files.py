@@ -33,6 +33,9 @@ FORMAT_BY_ENDING: dict[str, PredictionFormat] = {
     ".pq": "parquet",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".txt": "scores",
+    ".scores": "scores",
+    "": "scores",
 }
 
 
@@ -42,12 +45,13 @@ def choose_format(
     """Return the format of OUT: the named one, or the one of its ending."""
     if file_format == "auto":
         ending = "" if out is None else Path(stem(out)).suffix.lower()
-        if ending in (".xlsx", ".xls", ".ods", ".podium"):
+        if ending not in FORMAT_BY_ENDING:
+            endings = " ".join(name for name in FORMAT_BY_ENDING if name)
             raise UsageError(
-                "expected -o OUT with a name for scores, such as scores.txt, .npy, .run or .parquet, "
-                f"got {out}"
+                f"expected -o OUT with a name for scores that ends in {endings}, got {out}; or name the "
+                "format with --format"
             )
-        file_format = FORMAT_BY_ENDING.get(ending, "scores")
+        file_format = FORMAT_BY_ENDING[ending]
     if out is None and file_format != "scores":
         raise UsageError(f"expected -o OUT to write the format {file_format}, got none")
     if out is not None and file_format in ("npy", "parquet") and out.suffix in COMPRESSIONS:
