@@ -122,7 +122,13 @@ def pooled(cells: Sequence[dict[str, Any]]) -> Any:
 
 def page(result: dict[str, Any]) -> str:
     """Return the page docs/results.md."""
-    from benchmarks import papers, quality_aggregation, quality_auto_tables, quality_trees
+    from benchmarks import (
+        papers,
+        quality_aggregation,
+        quality_auto_tables,
+        quality_members,
+        quality_trees,
+    )
 
     s = result["summary"]
     return "\n".join(
@@ -138,6 +144,7 @@ def page(result: dict[str, Any]) -> str:
             *graded_section(s),
             *lambdamart_section(s),
             *quality_auto_tables.section(),
+            *quality_members.section(),
             *quality_trees.section(),
             *quality_aggregation.section(),
             *papers.sections(),

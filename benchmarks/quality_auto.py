@@ -53,8 +53,15 @@ SINGLE_FITS: dict[str, Callable[[], Ranker]] = {
     "lambdarank, 8 bags": lambda: Bagged(LambdaMART(loss="lambdarank")),
     "xendcg, 8 bags": lambda: Bagged(LambdaMART(loss="xendcg")),
     "yetiloss, 8 bags": lambda: Bagged(LambdaMART(loss="yetiloss")),
+    "yetiloss, random thresholds": lambda: _random_trees(),
+    "yetiloss, random thresholds, 8 bags": lambda: Bagged(_random_trees()),
     "catboost YetiRank": lambda: CatBoostTrees(threads=1),
 }
+
+
+def _random_trees() -> LambdaMART:
+    """Return the trees with random thresholds that `auto` tries, and their larger steps."""
+    return LambdaMART(loss="yetiloss", leaves=31, random_thresholds=True, l2=5.0, learning_rate=0.1)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from podium_papers.markdown import table
 
 PAGE = Path(__file__).parents[1] / "docs" / "choosing.md"
 BEGIN, END = "<!-- auto: begin -->\n", "<!-- auto: end -->"
+LIGHTGBM_LOSSES = ("lambdarank", "xendcg")
 Results = dict[str, dict[str, list[dict[str, Any]]]]
 """The results of each fold by problem and contender."""
 
@@ -183,10 +184,15 @@ def _losses_and_bags() -> list[str]:
         row = [name, *(f"{values([o], m).mean():.4f}" for o in own for m in METRICS)]
         is_peer = name == "catboost YetiRank"
         row += ["" if is_peer else _ahead(own, catboost, m) for m in METRICS]
+        row += [
+            _ahead(own, [results[p][loss] for p in SETS], "NDCG@10") for loss in LIGHTGBM_LOSSES
+        ]
         row += [f"{np.mean([cell['used'] for cell in cells]):.2f}" for cells in own]
         rows.append(row)
     heads = ["trees", *(f"{p} {m}" for p in SETS for m in METRICS)]
-    heads += [*(f"pooled {m} - CatBoost's" for m in METRICS), *(f"{p} fit, s" for p in SETS)]
+    heads += [f"pooled {m} - CatBoost's" for m in METRICS]
+    heads += [f"pooled NDCG@10 - {loss}'s" for loss in LIGHTGBM_LOSSES]
+    heads += [f"{p} fit, s" for p in SETS]
     return [
         "### What losses and bags bring",
         "",

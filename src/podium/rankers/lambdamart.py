@@ -79,6 +79,11 @@ class LambdaMART(BoostedTrees):
         The strength of the penalty on the values of leaves.
     feature_fraction
         The share of the features that each tree sees.
+    node_feature_fraction
+        The share of these among which each split is chosen, drawn for each split.
+    random_thresholds
+        Whether each split tries one threshold per feature, drawn at random, instead of all. Geurts,
+        Ernst, Wehenkel, Extremely randomized trees, 2006.
     monotone
         For each feature 1 (more is better), -1 or 0; or {feature name: 1 or -1}.
     metric
@@ -112,6 +117,8 @@ class LambdaMART(BoostedTrees):
     min_leaf: Count = 20
     l2: NonNegative = 0.0
     feature_fraction: Annotated[float, Range(0, 1, open=True)] = 1.0
+    node_feature_fraction: Annotated[float, Range(0, 1, open=True)] = 1.0
+    random_thresholds: bool = False
     monotone: Sequence[int] | Mapping[str, int] | None = None
     metric: str = "NDCG@10"
     patience: Count = 50
@@ -194,6 +201,8 @@ class LambdaMART(BoostedTrees):
             "min_sum_hessian_in_leaf": 1e-3 if own else 1e-6,
             "lambda_l2": self.l2,
             "feature_fraction": self.feature_fraction,
+            "feature_fraction_bynode": self.node_feature_fraction,
+            "extra_trees": self.random_thresholds,
             "seed": self.seed % 2**31,
             "num_threads": 1 if is_forked_child() else self.threads or threads,
             "deterministic": True,

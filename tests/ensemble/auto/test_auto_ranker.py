@@ -6,6 +6,7 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -20,10 +21,11 @@ from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.combinations import TopRankVote
 from podium.ensemble.auto.fit_store import FIT_ENDING, FitStore, StoredFit
 from podium.ensemble.auto.fit_times import FitTimes
-from podium.ensemble.auto.fold_fits import FitTask
+from podium.ensemble.auto.fold_fits import FitTask, FoldFit
 from podium.ensemble.auto.racing import whole_race
 from podium.ensemble.auto.search import CandidateSearch
 from podium.ensemble.auto.search_progress import interval
+from podium.ensemble.auto.search_results import make_report
 from podium.errors import (
     DataError,
     ModelFileError,
@@ -37,6 +39,11 @@ from podium.rankers.selection_report import SelectionReport
 from podium.testing import check_ranker
 
 DATA = make_synthetic(n_queries=30, n_docs=(4, 10), n_features=4, grades=(0.5, 0.3, 0.2), seed=1)
+
+
+def with_features(X):
+    qid = DATA.groups.spread(np.arange(DATA.n_queries))
+    return RankingData.from_arrays(X, DATA.y, qid=qid, missing="nan")
 
 
 def test_auto_keeps_the_contract_of_a_ranker():
@@ -177,6 +184,61 @@ def test_a_tiny_budget_warns_that_no_candidate_was_measured_on_all_folds():
     with warnings.catch_warnings():
         warnings.simplefilter("error", SmallBudgetWarning)
         AutoRanker(budget="4fits").fit(DATA)  # two folds: the folds follow a budget of fits
+
+
+@pytest.mark.parametrize(
+    ("budget", "text"), [("4fits", ""), ("100s", ", 8m"), ("100s cpu", ", 8m of processor time")]
+)
+def test_the_report_says_how_much_would_do(monkeypatch, budget, text):
+    search = AutoRanker(budget=budget)._start_search(DATA, monitor_of(DATA), None)
+    n = len(search.runner.candidates)
+    n_fits = whole_race(n, search.runner.n_folds)
+    seconds = [465 / n_fits - 1, 465 / n_fits + 1]  # 465 s: 7.75 minutes
+    fits = [FoldFit.failed("", s) for s in seconds]
+    search.runner.fits.update({FitTask(0, 0, fold): fit for fold, fit in enumerate(fits)})
+    report = make_report(search, None, [])
+    assert report.left_out[0] == (
+        f"{n - 1} of {n} candidates were not fitted on all their folds; a race of all takes about "
+        f"{n_fits} fits{text}"
+    )
+    assert "nothing was combined" in report.left_out[1]
+    search.runner.fits[FitTask(0, 0, 0)] = replace(fits[0], is_cut=True)
+    if text:
+        cut = make_report(search, None, []).left_out[0]
+        assert cut.endswith(text.replace(", ", ", at least "))
+
+
+@pytest.mark.parametrize(
+    ("data", "constant"),
+    [
+        (make_synthetic(n_queries=3, n_docs=4, n_features=1, seed=0), False),
+        (with_features(np.full(DATA.X.shape, np.nan)), True),
+        (with_features(np.ones(DATA.X.shape)), True),
+        (with_features(DATA.X * 1e200), False),
+    ],
+    ids=["tiny", "all values missing", "constant features", "huge values"],
+)
+def test_strange_data_have_a_result(data, constant):
+    ranker = AutoRanker(budget="10fits").fit(data)
+    scores = ranker.predict(data)
+    assert np.isfinite(scores).all()
+    assert (np.ptp(scores) == 0) == constant
+
+
+@pytest.mark.parametrize(
+    ("y", "match"),
+    [(np.ones(len(DATA)), "the same label"), (None, "one document only")],
+    ids=["equal labels", "one document per query"],
+)
+def test_data_without_a_contrast_are_refused(y, match):
+    data = DATA.with_labels(y) if y is not None else one_document_each()
+    with pytest.raises(DataError, match=match):
+        AutoRanker(budget="4fits").fit(data)
+
+
+def one_document_each():
+    n = 8
+    return RankingData.from_arrays(DATA.X[:n], DATA.y[:n], qid=np.arange(n))
 
 
 def test_no_fit_starts_that_is_predicted_to_take_too_long(monkeypatch):
@@ -335,6 +397,28 @@ def test_the_best_finalists_are_fitted_on_more_divisions(monkeypatch):
     assert search._finalists_in_budget() == [3, 1]
 
 
+def test_members_are_fitted_more_often_if_the_budget_does_not_allow_a_whole_division(monkeypatch):
+    search = AutoRanker(budget="50fits")._start_search(DATA, monitor_of(DATA), None)
+    runner, n_folds, ran = search.runner, search.runner.n_folds, []
+    monkeypatch.setattr(runner, "run", lambda tasks, share: ran.extend(tasks))
+    search.fit_more_bags([4, 2])
+    assert not ran  # no division is complete
+    search.divisions, runner.clock.fits = 1, 47
+    search.fit_more_bags([4, 2])
+    assert ran == [FitTask(4, 1, 0), FitTask(2, 1, 0), FitTask(4, 1, 1)]
+    runner.clock.fits = 50
+    search.fit_more_bags([4, 2])
+    search.divisions, runner.clock.fits = 4, 0
+    search.fit_more_bags([4, 2])
+    assert len(ran) == 3
+    # These fits join the mean of the member, but not its scores of unseen queries.
+    search.divisions = 1
+    whole = [FitTask(4, 0, fold) for fold in range(n_folds)]
+    fits = {task: SimpleNamespace(model="model") for task in (*whole, *ran)}
+    runner.fits.update(fits)
+    assert search.fits_of(4) == [fits[task] for task in (*whole, ran[0], ran[2])]
+
+
 # --- interrupted searches ---
 
 
@@ -438,13 +522,13 @@ def test_a_vote_is_a_re_ranked_model(monkeypatch, tmp_path):
 
 def test_a_sum_is_the_weighted_mean_of_its_members_standardised_scores(monkeypatch):
     searches = []
-    combine = AutoRanker._combine
+    choose_for = AutoRanker._choose_combination
 
     def remember(self, search):
         searches.append(search)
-        return combine(self, search)
+        return choose_for(self, search)
 
-    monkeypatch.setattr(AutoRanker, "_combine", remember)
+    monkeypatch.setattr(AutoRanker, "_choose_combination", remember)
     choose = auto.choose_combination
     from podium.ensemble.auto.combinations import EqualMean
 

@@ -88,6 +88,11 @@ def test_generated_problems_share_their_truth_but_not_their_queries():
     one, again = (make_web_search(4, 9, seed=3) for _ in range(2))
     assert one.X.tobytes() == again.X.tobytes()
     assert one.X.shape[1] == 9
+    scaled = make_web_search(4, 9, seed=3, n_docs=(5, 6), is_normalised=True)
+    assert set(scaled.groups.sizes) <= {5, 6}
+    assert (scaled.groups.reduce(np.minimum, scaled.X) == 0).all()
+    highest = scaled.groups.reduce(np.maximum, scaled.X)
+    assert set(np.unique(highest)) <= {0.0, 1.0}
 
 
 def test_tables_state_paired_differences(monkeypatch, tmp_path):

@@ -11,5 +11,5 @@ The modules in the order of a search:
   the leaderboard.
 - `out_of_fold`: the scores of the finalists. `combinations`, `greedy_selection`, `stacking`: ways to
   combine them. `nested_validation`: the choice of one.
-- `final_model`: one model of all members.
+- `final_model`: one model of all members. `search_results`: the report.
 """

@@ -67,17 +67,28 @@ _TREE_L2 = {"yetiloss": 5.0, "xendcg": 10.0, "lambdarank": 0.0}
 """Penalties of fixed settings. The first two losses have small curvatures, so that leaves need one."""
 _TREE_RATE = 0.1
 """The learning rate of fixed settings: twice the ranker's own, for half of the time."""
-_TREE_SIZES: tuple[dict[str, Any], ...] = (
-    {"leaves": 15},
-    {"leaves": 7, "feature_fraction": 0.5},
-    {"leaves": 31, "feature_fraction": 0.5},
+_TREES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("yetiloss", {"leaves": 15}),
+    ("xendcg", {"leaves": 15}),
+    ("yetiloss", {"leaves": 15, "feature_fraction": 0.5}),
+    ("yetiloss", {"leaves": 31, "random_thresholds": True}),
+    ("lambdarank", {"leaves": 15}),
+    ("yetiloss", {"leaves": 31, "node_feature_fraction": 0.2}),
+    ("xendcg", {"leaves": 15, "feature_fraction": 0.5}),
+    ("yetiloss", {"leaves": 7, "feature_fraction": 0.5}),
+    ("xendcg", {"leaves": 31, "random_thresholds": True}),
+    ("yetiloss", {"leaves": 31, "feature_fraction": 0.5}),
+    ("lambdarank", {"leaves": 15, "feature_fraction": 0.5}),
+    ("xendcg", {"leaves": 7, "feature_fraction": 0.5}),
 )
-"""Fixed settings. A share of the features for each tree makes members that differ."""
+"""Losses and sizes. Trees with few features, or with random thresholds, differ more from each other."""
 _DRAWN_LEAVES, _DRAWN_MIN_LEAF, _DRAWN_L2 = (
     (4, 7, 15, 31, 63),
     (5, 10, 20, 50, 100),
     (0.0, 1.0, 5.0, 20.0),
 )
+_DRAWN_RANDOM_THRESHOLDS = 0.25
+"""The share of drawn settings with random thresholds."""
 _DRAWS = 1
 """Permutations of YetiLoss per query and tree: each tree draws anew, so that one is enough."""
 
@@ -163,9 +174,10 @@ class _CandidateMaker:
             yield Candidate(_label(name, fixed), family, ranker)
 
     def trees(self) -> Iterator[Candidate]:
-        for size, loss in itertools.product(_TREE_SIZES, self._tree_losses()):
-            fixed = {"loss": loss, **size}
-            yield self._tree(fixed, learning_rate=_TREE_RATE, l2=_TREE_L2[loss])
+        for loss, size in _TREES:
+            if loss in self._tree_losses():
+                fixed = {"loss": loss, **size}
+                yield self._tree(fixed, learning_rate=_TREE_RATE, l2=_TREE_L2[loss])
 
     def drawn_trees(self) -> Iterator[Candidate]:
         """Yield trees with settings drawn by the seed, without end."""
@@ -173,16 +185,17 @@ class _CandidateMaker:
         while True:
             loss, leaves = str(rng.choice(self._tree_losses())), int(rng.choice(_DRAWN_LEAVES))
             rate = float(np.round(0.2 ** rng.uniform(1, 2.5), 3))
-            yield self._tree(
-                {
-                    "loss": loss,
-                    "leaves": leaves,
-                    "learning_rate": rate,
-                    "min_leaf": int(rng.choice(_DRAWN_MIN_LEAF)),
-                    "feature_fraction": float(np.round(rng.uniform(0.2, 1.0), 2)),
-                    "l2": float(rng.choice(_DRAWN_L2)),
-                }
-            )
+            drawn: dict[str, Any] = {
+                "loss": loss,
+                "leaves": leaves,
+                "learning_rate": rate,
+                "min_leaf": int(rng.choice(_DRAWN_MIN_LEAF)),
+                "feature_fraction": float(np.round(rng.uniform(0.2, 1.0), 2)),
+                "l2": float(rng.choice(_DRAWN_L2)),
+            }
+            if rng.random() < _DRAWN_RANDOM_THRESHOLDS:
+                drawn["random_thresholds"] = True
+            yield self._tree(drawn)
 
     def _tree(self, fixed: dict[str, Any], **more: float) -> Candidate:
         """Return trees with these settings; `fixed` ones are in the label."""
@@ -224,7 +237,7 @@ def _rounds(learning_rate: float) -> dict[str, int]:
 
 def _label(name: str, settings: dict[str, Any]) -> str:
     texts = (
-        f"{key}={value:g}" if isinstance(value, int | float) else f"{key}={value}"
+        f"{key}={value}" if isinstance(value, str | bool) else f"{key}={value:g}"
         for key, value in settings.items()
     )
     return " ".join([name, *texts])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium.data import RankingData, concatenate
 from podium.data.query_lookup import query_number
 from podium.ensemble.auto.budget import Budget
-from podium.ensemble.auto.candidates import Candidate, make_candidates
+from podium.ensemble.auto.candidates import make_candidates
 from podium.ensemble.auto.combinations import TopRankVote
 from podium.ensemble.auto.data_shape import DataShape
 from podium.ensemble.auto.final_model import FinalMember, make_vote_model, sum_members
@@ -25,10 +25,10 @@ from podium.ensemble.auto.fit_store import FitStore, search_fingerprint
 from podium.ensemble.auto.fold_fits import FitTask
 from podium.ensemble.auto.nested_validation import ChosenCombination, choose_combination
 from podium.ensemble.auto.query_folds import choose_fold_count
-from podium.ensemble.auto.racing import whole_race
 from podium.ensemble.auto.search import CandidateSearch
 from podium.ensemble.auto.search_clock import SearchClock
 from podium.ensemble.auto.search_progress import LeaderboardRow, SearchStep, interval
+from podium.ensemble.auto.search_results import make_report
 from podium.ensemble.toprank.head_explanation import HeadExplanation, explain_head
 from podium.ensemble.toprank.reranked_model import RerankedModel
 from podium.errors import DataError, SmallBudgetWarning, UnknownNameError, UsageError
@@ -39,7 +39,6 @@ from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, Seed
 from podium.rankers.preparation_statistics import learn_preparation
-from podium.rankers.selection_report import CandidateResult, SelectionReport
 from podium.rankers.training_queries import contrasting_queries, drop_weightless_queries
 from podium.typing import Floats, Path_
 
@@ -227,26 +226,25 @@ class AutoRanker(Ranker):
     ) -> FitResult:
         """Race, fit the finalists more often and combine; if interrupted, end with the best so far."""
         search = self._start_search(train, monitor, checkpoints)
-        is_interrupted = False
-        try:
-            search.race()
-            search.fit_more_divisions()
-        except KeyboardInterrupt:
-            is_interrupted = True
+        is_interrupted = not _run_until_interrupted(search.race, search.fit_more_divisions)
         if search.best() is None:
             if is_interrupted:
                 raise KeyboardInterrupt
             raise _nothing_fitted(search)
         if not (search.finalists or is_interrupted):
             _warn_of_small_budget(search)
-        combination, members = self._combine(search)
+        combination = self._choose_combination(search)
+        weights = _member_weights(search, combination)
+        if not is_interrupted:
+            is_interrupted = not _run_until_interrupted(lambda: search.fit_more_bags(list(weights)))
+        members = [_final_member(search, number, weight) for number, weight in weights.items()]
         method = combination.method if combination is not None else None
         model: Model = (
             make_vote_model(members, method)
             if isinstance(method, TopRankVote)
             else sum_members(members)
         )
-        report = _make_report(self, search, combination, members)
+        report = make_report(search, combination, members)
         value = _unseen_value(combination, members)
         monitor.record(1 - (value or 0.0), value, model)
         if not is_interrupted:
@@ -295,26 +293,38 @@ class AutoRanker(Ranker):
             return train, valid
         return concatenate([train, drop_weightless_queries(valid)]), None
 
-    def _combine(
-        self, search: CandidateSearch
-    ) -> tuple[ChosenCombination | None, list[FinalMember]]:
-        """Return the chosen combination of the finalists, and the members with a weight.
-
-        Without finalists, the best candidate so far is the only member.
-        """
+    def _choose_combination(self, search: CandidateSearch) -> ChosenCombination | None:
+        """Return the combination of the finalists; None without finalists."""
         if not search.finalists:
-            best = search.best()
-            assert best is not None
-            return None, [_final_member(search, best, 1.0)]
+            return None
         search.on_stage("combining")
         out_of_fold = search.out_of_fold().sample(self.seed)
-        combination = choose_combination(out_of_fold, search.runner.metric)
-        chosen = [
-            _final_member(search, number, float(weight))
-            for number, weight in zip(search.finalists, combination.weights, strict=True)
-            if weight > 0
-        ]
-        return combination, chosen
+        return choose_combination(out_of_fold, search.runner.metric)
+
+
+def _run_until_interrupted(*stages: Callable[[], object]) -> bool:
+    """Run the stages of a search; return whether they came to their end."""
+    try:
+        for stage in stages:
+            stage()
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _member_weights(
+    search: CandidateSearch, combination: ChosenCombination | None
+) -> dict[int, float]:
+    """Return the weights of the members by number, the largest first.
+
+    Without finalists, the best candidate so far is the only member.
+    """
+    if combination is None:
+        best = search.best()
+        assert best is not None
+        return {best: 1.0}
+    weights = zip(search.finalists, combination.weights.tolist(), strict=True)
+    return dict(sorted(((n, w) for n, w in weights if w > 0), key=lambda pair: -pair[1]))
 
 
 def _prepare_queries(
@@ -409,58 +419,3 @@ def _leaderboard(search: CandidateSearch) -> list[LeaderboardRow]:
             folds = len(search.fits_of(number))
             rows.append(LeaderboardRow(candidate.label, value, low, high, folds))
     return sorted(rows, key=lambda row: (-row.folds, -row.value))[:N_LEADERS]
-
-
-def _make_report(
-    ranker: AutoRanker,
-    search: CandidateSearch,
-    combination: ChosenCombination | None,
-    members: Sequence[FinalMember],
-) -> SelectionReport:
-    runner, clock = search.runner, search.runner.clock
-    weights = {member.label: member.weight for member in members}
-    results = [
-        _candidate_result(search, number, candidate, weights.get(candidate.label, 0.0))
-        for number, candidate in enumerate(runner.candidates)
-    ]
-    n_left_out = sum(result.outcome == "left out: budget" for result in results)
-    n_fits = whole_race(len(results), runner.n_folds)
-    left_out = [
-        f"{n_left_out} of {len(results)} candidates were not fitted on all their folds; a race of all takes "
-        f"about {n_fits} fits"
-    ]
-    return SelectionReport(
-        metric=str(runner.metric),
-        budget=str(clock.budget),
-        folds=runner.n_folds,
-        repeats=search.divisions,
-        fits=clock.fits,
-        seconds=round(clock.seconds, 3),
-        counts_fits=clock.budget.fits is not None,
-        candidates=tuple(results),
-        combinations=() if combination is None else combination.results,
-        left_out=tuple(left_out if n_left_out else ()),
-    )
-
-
-def _candidate_result(
-    search: CandidateSearch, number: int, candidate: Candidate, weight: float
-) -> CandidateResult:
-    own = [fit for task, fit in search.runner.fits.items() if task.number == number]
-    value, low, high = interval(*search.per_query(number))
-    has_value = bool(np.isfinite(value))
-    default = (
-        "finalist" if number in search.finalists else ("interrupted" if own else "left out: budget")
-    )
-    return CandidateResult(
-        label=candidate.label,
-        family=candidate.family,
-        settings=repr(candidate.ranker),
-        value=round(value, 6) if has_value else None,
-        low=round(low, 6) if has_value and np.isfinite(low) else None,
-        high=round(high, 6) if has_value and np.isfinite(high) else None,
-        fits=len(own),
-        seconds=round(sum(fit.seconds for fit in own), 3),
-        weight=weight,
-        outcome="member" if weight > 0 else search.outcomes.get(number, default),
-    )

@@ -163,6 +163,21 @@ class CandidateSearch:
             runner.run(tasks, DIVISIONS_SHARE)
             self.divisions += 1
 
+    def fit_more_bags(self, members: Sequence[int]) -> None:
+        """Fit members once more, as far as the budget allows: a division that need not be complete.
+
+        These models join the mean of the member. They do not change the weights.
+        """
+        runner = self.runner
+        if not 0 < self.divisions < MAX_DIVISIONS:
+            return
+        folds = range(runner.n_folds)
+        tasks = [FitTask(number, self.divisions, fold) for fold in folds for number in members]
+        tasks = tasks[: int(min(runner.clock.fits_left(), len(tasks)))]
+        if tasks:
+            self.on_stage("more fits of the members")
+            runner.run(tasks, DIVISIONS_SHARE)
+
     def _finalists_in_budget(self) -> list[int]:
         """Return the best finalists whose fits on one more division are in the budget."""
         runner, n_folds = self.runner, self.runner.n_folds
@@ -176,16 +191,9 @@ class CandidateSearch:
     # --- results ---
 
     def fits_of(self, number: int) -> list[FoldFit]:
-        """Return the fits of a candidate that count: those of complete divisions of the queries.
-
-        If no division is complete, all fits count.
-        """
-        complete: list[FoldFit] = []
-        for division in range(max(self.divisions, 1)):
-            fits = self._fits_of_division(number, division)
-            if len(fits) == self.runner.n_folds:
-                complete.extend(fits)
-        return complete or self._fits_of_division(number, 0)
+        """Return the fits of a candidate, whose mean it is."""
+        divisions = range(self.divisions + 1)
+        return [fit for division in divisions for fit in self._fits_of_division(number, division)]
 
     def _fits_of_division(self, number: int, division: int) -> list[FoldFit]:
         tasks = (FitTask(number, division, fold) for fold in range(self.runner.n_folds))
