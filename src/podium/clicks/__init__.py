@@ -16,15 +16,7 @@ from podium.clicks.click_files import (
 from podium.clicks.click_model import ClickModel, FitSettings, FitSummary
 from podium.clicks.click_models import CLICK_MODELS, fit_click_model
 from podium.clicks.click_sessions import ClickSessions
-from podium.clicks.counterfactual import (
-    ESTIMATORS,
-    POLICY_METRICS,
-    PolicyEstimate,
-    PolicySettings,
-    compare_policies,
-    evaluate_policy,
-    policy_lists,
-)
+from podium.clicks.counterfactual import compare_policies, evaluate_policy, policy_lists
 from podium.clicks.document_pairs import DocumentPairs, PairValues
 from podium.clicks.examination_models import (
     DocumentClickRates,
@@ -41,6 +33,12 @@ from podium.clicks.interleaving import (
     outcome,
 )
 from podium.clicks.interventions import Identification, InterventionTable
+from podium.clicks.policy_estimate import (
+    ESTIMATORS,
+    POLICY_METRICS,
+    PolicyEstimate,
+    PolicySettings,
+)
 from podium.clicks.propensities import METHODS, PropensityEstimate, estimate_propensities
 from podium.clicks.regression_em import regression_em
 from podium.clicks.session_assembly import SessionChecks

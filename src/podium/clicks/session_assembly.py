@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from podium.clicks.click_sessions import ClickSessions
 from podium.clicks.event_rows import CLICK, HIT, IMPRESSION, EventRows
-from podium.clicks.session_counts import REASONS, SessionCounts
+from podium.clicks.session_counts import NO_FAULTS, REASONS, SessionCounts
 from podium.data import Groups
 from podium.errors import UsageError
 from podium.feedback.list_sums import StringCodes
@@ -17,6 +18,8 @@ from podium.typing import Bools, Floats, Ints
 
 CLOCK_SLACK_SECONDS = 1.0
 """A click may have a time so much before that of its query."""
+MAX_CLICK_DELAY_SECONDS = 86_400.0
+"""A click so much later than its query has a wrong time."""
 MIN_CLICKED_LIST = 5
 """A list of so many documents or more whose documents were all clicked was not read by a person."""
 
@@ -30,13 +33,21 @@ class SessionChecks:
     max_position
         The greatest possible position.
     max_user_sessions
-        The most sessions that a person has in a day.
+        The most sessions that a person has in a day; sessions without a time count as one day.
+    visible_positions
+        The number of positions that users see at once, for lists of UBI logs without impressions; None: all
+        hits of such lists count as shown.
     """
 
     max_position: int = 1000
     max_user_sessions: int = 200
+    visible_positions: int | None = None
 
     def __post_init__(self) -> None:
+        if self.visible_positions is not None and self.visible_positions < 1:
+            raise UsageError(
+                f"expected visible_positions of 1 or more, got {self.visible_positions}"
+            )
         if self.max_position < 1 or self.max_user_sessions < 1:
             raise UsageError(
                 "expected max_position and max_user_sessions of 1 or more, got "
@@ -51,8 +62,10 @@ class _ListRows:
     list_number: Ints
     doc: Ints
     position: Floats
+    has_impression: Bools
     at_two_positions: Bools
     is_in_list: Bools
+    is_invisible: Bools
     is_clicked: Bools
     click_time: Floats
     time: Floats
@@ -62,7 +75,7 @@ class _ListRows:
 def assemble_sessions(rows: EventRows, checks: SessionChecks) -> ClickSessions:
     """Return the sessions of rows; neither the order of rows nor repeated rows change them."""
     n_lists = len(rows.lists)
-    merged = _merge(rows, n_lists)
+    merged = _merge(rows, n_lists, checks.visible_positions)
     list_time = _list_times(rows, merged, n_lists)
     reasons = _reasons(rows, merged, list_time, checks, n_lists)
     ids = np.array([*map(str, rows.lists)], dtype=object)
@@ -70,16 +83,42 @@ def assemble_sessions(rows: EventRows, checks: SessionChecks) -> ClickSessions:
     id_order = np.argsort(ids[good].astype(str) if len(good) else np.zeros(0), kind="stable")
     order = good[id_order][np.argsort(list_time[good[id_order]], kind="stable")]
     sessions = _make_sessions(rows, merged, order, list_time)
-    is_first = _first_of_equals(sessions, [rows.facts.user.get(i) for i in order.tolist()])
+    users = [rows.facts.user.get(i) for i in order.tolist()]
+    is_repeat, is_known = _repeats(sessions, users), np.array([u is not None for u in users], bool)
     counts = np.bincount(reasons[reasons >= 0], minlength=len(REASONS)).tolist()
-    by_reason = dict(zip(REASONS, counts, strict=True))
-    by_reason["duplicate_sessions"] = int((~is_first).sum())
-    if not is_first.all():
-        sessions = sessions.take(np.flatnonzero(is_first))
-    return replace(sessions, counts=_counts(rows, sessions, by_reason))
+    more = dict(zip(REASONS, counts, strict=True)) | _counts_of_lists(merged, reasons, checks)
+    more["untimed"] = int(np.isnan(list_time).sum())
+    more["duplicate_sessions"] = int((is_repeat & is_known).sum())
+    more["repeats_without_user"] = int((is_repeat & ~is_known).sum())
+    if more["duplicate_sessions"]:
+        sessions = sessions.take(np.flatnonzero(~(is_repeat & is_known)))
+    return replace(sessions, counts=_counts(rows, sessions, more))
 
 
-def _merge(rows: EventRows, n_lists: int) -> _ListRows:
+def _counts_of_lists(merged: _ListRows, reasons: Ints, checks: SessionChecks) -> dict[str, int]:
+    """Count lists without impressions that were kept, and lists with clicks that were set aside."""
+    is_kept = reasons < 0
+    no_faults = [number for number, reason in enumerate(REASONS) if reason in NO_FAULTS]
+    is_faulty = ~is_kept & ~np.isin(reasons, no_faults)
+    has_hits_only = _any_row(merged, merged.is_in_list, len(reasons)) & ~_any_row(
+        merged, merged.has_impression, len(reasons)
+    )
+    has_clicks = _any_row(merged, merged.is_clicked, len(reasons))
+    unseen_clicks = merged.is_invisible & merged.is_clicked & is_kept[merged.list_number]
+    return {
+        "without_impressions": int((has_hits_only & is_kept).sum()),
+        "visible_positions": checks.visible_positions or 0,
+        "clicks_beyond_visible": int(unseen_clicks.sum()),
+        "set_aside_with_clicks": int((has_clicks & is_faulty).sum()),
+    }
+
+
+def _any_row(merged: _ListRows, rows: Bools, n_lists: int) -> Bools:
+    """Return whether each list has one of these rows."""
+    return np.asarray(np.bincount(merged.list_number[rows], minlength=n_lists) > 0)
+
+
+def _merge(rows: EventRows, n_lists: int, visible: int | None) -> _ListRows:
     """Join the rows of each document of a list."""
     list_number, doc, kind = (rows.column(c) for c in ("list_number", "doc", "kind"))
     position, base = (_from_one(rows, rows.column(c), n_lists) for c in ("position", "base"))
@@ -103,10 +142,11 @@ def _merge(rows: EventRows, n_lists: int) -> _ListRows:
     has_impressions = np.bincount(lists[has_impression], minlength=n_lists) > 0
     deepest[~has_impressions] = np.inf
     is_in_list = has_impression | (is_hit & (place <= deepest[lists]))
+    is_invisible = is_in_list & ~has_impressions[lists] & (place > (visible or np.inf))
     earliest = _least(row, time, kind != CLICK, n)
     return _ListRows(
-        lists, docs, place, has_impression & (last_impression > first[IMPRESSION]), is_in_list, is_clicked,
-        _least(row, time, kind == CLICK, n), earliest,
+        lists, docs, place, has_impression, has_impression & (last_impression > first[IMPRESSION]),
+        is_in_list & ~is_invisible, is_invisible, is_clicked, _least(row, time, kind == CLICK, n), earliest,
         _bases_of_documents(row, base, kind, n),
     )  # fmt: skip
 
@@ -158,9 +198,7 @@ def _reasons(
 ) -> Ints:
     """Return the number of the first reason to set each list aside, -1 if there is none."""
 
-    def any_row(is_wrong: Bools) -> Bools:
-        return np.bincount(merged.list_number[is_wrong], minlength=n_lists) > 0
-
+    any_row = partial(_any_row, merged, n_lists=n_lists)
     inside, position = merged.is_in_list, merged.position
     is_position = position >= 1
     is_position &= position == np.floor(position)
@@ -174,14 +212,15 @@ def _reasons(
         position[order[1:]] == position[order[:-1]]
     )
     n_clicked = np.bincount(merged.list_number[inside & merged.is_clicked], minlength=n_lists)
-    early = merged.click_time < list_time[merged.list_number] - CLOCK_SLACK_SECONDS
+    delay = merged.click_time - list_time[merged.list_number]
+    is_mistimed = (delay < -CLOCK_SLACK_SECONDS) | (delay > MAX_CLICK_DELAY_SECONDS)
     wrong: dict[str, Any] = {
         "missing_positions": any_row(inside & ~is_position) | (n_docs == 0),
         "positions_beyond_list": any_row(inside & (position > length[merged.list_number])),
         "repeated_positions": any_row(inside & (repeats | merged.at_two_positions)),
         "position_gaps": any_row(inside & (position > n_docs[merged.list_number])),
-        "unshown_clicks": any_row(~inside & merged.is_clicked),
-        "clock_errors": any_row(early),
+        "unshown_clicks": any_row(~inside & merged.is_clicked & ~merged.is_invisible),
+        "clock_errors": any_row(is_mistimed),
         "missing_query": np.array([i not in rows.facts.text for i in range(n_lists)], dtype=bool),
         "malformed_clicks": np.isin(np.arange(n_lists), [*rows.facts.malformed]),
         "wrong_base_positions": any_row(_is_wrong_base(merged, checks.max_position)),
@@ -260,36 +299,35 @@ def _bases(groups: Groups, base: Floats) -> Ints | None:
     return np.where(is_whole, base, 0).astype(np.int64) if is_whole.any() else None
 
 
-def _first_of_equals(sessions: ClickSessions, users: list[Any]) -> Bools:
-    """Return whether no earlier session has the same user, query, time, documents and clicks.
-
-    Two unknown users are two users.
-    """
-    offsets, first = sessions.groups.offsets.tolist(), np.ones(len(sessions), dtype=bool)
+def _repeats(sessions: ClickSessions, users: list[Any]) -> Bools:
+    """Return whether an earlier session has the same user, query, time, documents and clicks."""
+    offsets, is_repeat = sessions.groups.offsets.tolist(), np.zeros(len(sessions), dtype=bool)
     same_time = np.zeros(len(sessions), dtype=bool)  # sessions are sorted by time
     same_time[1:] = sessions.time[1:] == sessions.time[:-1]
     candidates = np.flatnonzero(same_time | np.append(same_time[1:], False))
     earlier: set[tuple[Any, ...]] = set()
-    for i in (i for i in candidates.tolist() if users[i] is not None):
+    for i in candidates.tolist():
         rows = slice(offsets[i], offsets[i + 1])
         key = (
             users[i], int(sessions.query.codes[i]), float(sessions.time[i]),
             sessions.doc.codes[rows].tobytes(), sessions.click_order[rows].tobytes(),
         )  # fmt: skip
-        first[i] = key not in earlier
+        is_repeat[i] = key in earlier
         earlier.add(key)
-    return first
+    return is_repeat
 
 
-def _counts(rows: EventRows, sessions: ClickSessions, by_reason: dict[str, int]) -> SessionCounts:
+def _counts(rows: EventRows, sessions: ClickSessions, more: dict[str, int]) -> SessionCounts:
     shares = np.bincount(sessions.query.codes, minlength=1) / max(1, len(sessions))
     largest = int(np.argmax(shares))
     has_base = sessions.has_base
+    has_clicks = np.bincount(sessions.groups.codes[sessions.clicked], minlength=len(sessions)) > 0
     return SessionCounts(
         records=rows.counts["records"], sessions=len(sessions), malformed=rows.counts["malformed"],
         duplicates=_count_duplicates(rows), largest_query_share=float(shares[largest]),
         largest_query=sessions.query.table[largest] if len(sessions) else "",
-        without_base_positions=int((~has_base).sum()) if has_base.any() else 0, **by_reason,
+        without_base_positions=int((~has_base).sum()) if has_base.any() else 0,
+        with_clicks=int(has_clicks.sum()), **more,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ REASONS = {
     "position_gaps": "a position is missing between the first and the last: impressions were lost",
     "positions_beyond_list": "a position is beyond the end of the list",
     "unshown_clicks": "a click on a document that the list did not show",
-    "clock_errors": "a click has an earlier time than its query: clocks differ",
+    "clock_errors": "a click comes before its query, or more than a day later: clocks differ",
     "missing_query": "the list has no query text and no query id",
     "malformed_clicks": "it cannot be read whether a document was clicked",
     "wrong_base_positions": "positions before the randomisation that are not different numbers from 1 on",
@@ -24,6 +24,10 @@ DOMINANT_SHARE = 0.5
 """A query with a larger share of the sessions than this decides the estimates almost alone."""
 SET_ASIDE_SHARE = 0.2
 """If a larger share of the sessions is set aside than this, the rest may not be typical."""
+CLICK_BIAS = 0.02
+"""If faults set aside shares of sessions with and without clicks that differ by more, rates are wrong."""
+NO_FAULTS = ("busy_users", "clicks_on_everything", "duplicate_sessions")
+"""Reasons that concern bots and repeats; all others are faults of the log."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,18 @@ class SessionCounts:
         Records that came before.
     without_base_positions
         Kept sessions that lack the position of a document before the randomisation, if others have all.
+    without_impressions
+        Kept sessions that have hits but no impressions, so that it is unknown which hits users could see.
+    visible_positions
+        The number of hits that were taken as visible in those sessions; 0: all of them.
+    clicks_beyond_visible
+        Clicks beyond these positions, which were left out.
+    untimed
+        Sessions without a time, also those that were set aside.
+    repeats_without_user
+        Kept sessions of unknown users with the same query, time, documents and clicks as an earlier one.
+    with_clicks, set_aside_with_clicks
+        Sessions with clicks that were kept, and that were set aside for a fault of the log.
     largest_query_share
         The share of the kept sessions that belongs to the most frequent query.
     """
@@ -65,6 +81,13 @@ class SessionCounts:
     clicks_on_everything: int = 0
     duplicate_sessions: int = 0
     without_base_positions: int = 0
+    without_impressions: int = 0
+    visible_positions: int = 0
+    clicks_beyond_visible: int = 0
+    untimed: int = 0
+    repeats_without_user: int = 0
+    with_clicks: int = 0
+    set_aside_with_clicks: int = 0
     largest_query_share: float = 0.0
     largest_query: str = ""
 
@@ -93,20 +116,64 @@ class SessionCounts:
             f"{n:,} session{'s' * (n != 1)} set aside: {REASONS[r]}"
             for r, n in self.set_aside.items()
         ]
-        n_aside = sum(self.set_aside.values())
-        share = n_aside / max(1, n_aside + self.sessions)
         if self.malformed:
             lines.append(f"records left out that cannot be read: {self.malformed:,}")
         if self.duplicates:
             lines.append(f"records left out that came before: {self.duplicates:,}")
+        return [*lines, *self._doubts(), *self._biases()]
+
+    def _doubts(self) -> list[str]:
+        """Say what the log leaves open about sessions that were kept."""
+        lines = []
         if self.without_base_positions:
             lines.append(
                 f"sessions without the position of a document before the randomisation, which are of no "
                 f"use to the method swaps: {self.without_base_positions:,}"
             )
+        if self.without_impressions:
+            lines.append(self._visibility())
+        if self.untimed:
+            lines.append(
+                f"sessions without a time: {self.untimed:,}; all of them that belong to one user count as "
+                "one day, and neither wrong clocks nor duplicates are noticed: log the time of queries"
+            )
+        if self.repeats_without_user:
+            lines.append(
+                f"sessions of unknown users that repeat the query, time, documents and clicks of another: "
+                f"{self.repeats_without_user:,}; if they are duplicates they count twice: log the user"
+            )
+        return lines
+
+    def _visibility(self) -> str:
+        """Say which documents of lists without impressions count as shown."""
+        n = f"sessions without impressions: {self.without_impressions:,}"
+        if not self.visible_positions:
+            return (
+                f"{n}; all their hits count as shown, also those that nobody saw, so click rates at low "
+                "ranks are too low: log impressions, or say how many positions are visible (--visible of "
+                "podium clicks sessions)"
+            )
+        n_unseen = self.clicks_beyond_visible
+        left_out = f"; clicks beyond, left out: {n_unseen:,}" if n_unseen else ""
+        return f"{n}; their first {self.visible_positions} hits count as shown{left_out}"
+
+    def _biases(self) -> list[str]:
+        """Say how the sessions that were kept differ from all sessions."""
+        lines = []
+        n_aside = sum(self.set_aside.values())
+        share = n_aside / max(1, n_aside + self.sessions)
         if share > SET_ASIDE_SHARE:
             lines.append(
                 f"{share:.0%} of the sessions were set aside: the others may not be typical of the users"
+            )
+        n_faulty = sum(n for reason, n in self.set_aside.items() if reason not in NO_FAULTS)
+        clicked = _share(self.set_aside_with_clicks, self.with_clicks)
+        others = _share(n_faulty - self.set_aside_with_clicks, self.sessions - self.with_clicks)
+        if abs(clicked - others) > CLICK_BIAS:
+            rates = "low" if clicked > others else "high"
+            lines.append(
+                f"{clicked:.0%} of the sessions with clicks were set aside, and {others:.0%} of those "
+                f"without: the click rates of the rest are too {rates}"
             )
         if self.largest_query_share > DOMINANT_SHARE:
             lines.append(
@@ -126,3 +193,8 @@ class SessionCounts:
         if any(type(v) is not kinds.get(k) for k, v in values.items()):
             raise ValueError("counts of other names or types")
         return cls(**values)  # type: ignore[arg-type]
+
+
+def _share(n_aside: int, n_kept: int) -> float:
+    """Return the share of sessions that was set aside; 0 of none."""
+    return n_aside / max(1, n_aside + n_kept)

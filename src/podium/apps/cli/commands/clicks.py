@@ -50,7 +50,8 @@ def run_clicks_sessions(options: ClicksSessionsOptions) -> None:
             options.logs, actions={**ACTIONS, **_pairs(options.action, "--action NAME=KIND")},
             variant=options.variant, user_class=options.user_class,
             columns=_pairs(options.column, "--column ROLE=NAME"),
-            checks=SessionChecks(options.max_position, options.max_user_sessions), progress=progress,
+            checks=SessionChecks(options.max_position, options.max_user_sessions, options.visible),
+            progress=progress,
         )  # fmt: skip
     sessions.require_sessions()
     if options.out is not None:

@@ -67,6 +67,14 @@ class ClicksSessionsOptions:
     max_user_sessions: Annotated[
         int, typer.Option(min=1, help="The most sessions that a person has in a day.")
     ] = 200
+    visible: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="The number of positions that users see, for lists of UBI logs without impressions; all "
+            "their hits by default.",
+        ),
+    ] = None
     force: Force = False
     json: Json = False
 
