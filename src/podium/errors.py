@@ -311,6 +311,10 @@ class RankerFailedWarning(UserWarning):
     """A ranker of a comparison failed in some folds; the others were compared."""
 
 
+class MachineJudgedWarning(UserWarning):
+    """Machines judged the test data, so a result tells what the machines like."""
+
+
 class SlowWarning(UserWarning):
     """A setting is slow; another one would be faster."""
 

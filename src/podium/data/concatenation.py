@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from podium.data.categories import Category
 from podium.data.groups import Groups
+from podium.data.judged_by import join_judges
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
 from podium.errors import DataError, UsageError
@@ -97,6 +98,7 @@ def _joined_columns(parts: Sequence[RankingData]) -> dict[str, Any]:
         "feature_names": first.feature_names,
         "topk": first.topk,
         "scaled": first.scaled,
+        "judged_by": join_judges(p.judged_by for p in parts),
         "missing": "nan" if any(p.missing == "nan" for p in parts) else "error",
     }
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from podium.data.argument_checks import check_scaled
 from podium.data.categories import Category
+from podium.data.judged_by import check_judged_by
 from podium.data.packed_strings import Strings
 from podium.data.ranking_columns import RankingColumns
 from podium.data.text_files import read_first_line
@@ -36,6 +37,8 @@ def header_line(data: RankingColumns, with_comments: bool) -> bytes:
         header["topk"] = data.topk
     if data.scaled is not None:
         header["scaled"] = data.scaled
+    if data.judged_by is not None:
+        header["judged_by"] = data.judged_by
     if data.missing == "nan":
         header["missing"] = "nan"
     if data.categories:
@@ -99,6 +102,9 @@ def header_fields(header: dict[str, Any]) -> dict[str, Any]:
     if "scaled" in header:
         check_scaled(header["scaled"])
         columns["scaled"] = header["scaled"]
+    if "judged_by" in header:
+        check_judged_by(header["judged_by"])
+        columns["judged_by"] = header["judged_by"]
     if "missing" in header:
         if header["missing"] not in ("error", "nan"):
             raise ValueError(f"missing {header['missing']!r:.60}")

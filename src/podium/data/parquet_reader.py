@@ -214,6 +214,7 @@ def _restore_data(table: Any, metadata: dict[str, Any]) -> RankingData:
         scaled=metadata.get("scaled"),
         missing=metadata["missing"],
         categories=categories,
+        judged_by=metadata.get("judged_by"),
     )
 
 

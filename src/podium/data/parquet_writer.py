@@ -107,6 +107,8 @@ def _arrow_table(data: RankingColumns) -> Any:
         "dtype": str(data.X.dtype),
         "doc_text": list(data.doc_text),
     }
+    if data.judged_by is not None:
+        metadata["judged_by"] = data.judged_by
     if data.categories:
         metadata["categories"] = {name: c.to_record() for name, c in data.categories.items()}
     return pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(metadata)})

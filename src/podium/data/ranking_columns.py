@@ -16,6 +16,7 @@ from podium.counted_nouns import count_text, count_texts
 from podium.data.argument_checks import check_scaled, to_array
 from podium.data.categories import Category
 from podium.data.groups import Groups
+from podium.data.judged_by import JudgedBy, check_judged_by, has_machine_labels, judges_text
 from podium.data.packed_strings import Strings
 from podium.errors import (
     DataError,
@@ -63,6 +64,7 @@ class RankingColumns:
     missing: Missing = "error"
     source_rows: NDArray[np.int64] | None = None
     categories: Mapping[str, Category] = field(default_factory=dict)
+    judged_by: JudgedBy | None = None
 
     def __post_init__(self) -> None:
         self.freeze_columns()
@@ -110,6 +112,8 @@ class RankingColumns:
         labels = f"labels {self.y.min():g}..{self.y.max():g}"
         if self.topk is not None:
             labels = f"top-{self.topk} truth"
+        if has_machine_labels(self.judged_by):
+            labels += f" judged by {judges_text(self.judged_by)}"
         return (
             f"{type(self).__name__}({count_texts(query=self.n_queries, document=len(self))}, "
             f"{count_text(self.n_features, 'feature')}, {labels})"
@@ -270,6 +274,7 @@ def _check_shapes(data: RankingColumns) -> None:
 def _check_values(data: RankingColumns) -> None:
     """Raise at the first label, weight or setting of truth that is not allowed."""
     _check_labels(data)
+    check_judged_by(data.judged_by)
     if data.query_weight is not None:
         good = np.isfinite(data.query_weight) & (data.query_weight >= 0)
         if not good.all() or not data.query_weight.any():

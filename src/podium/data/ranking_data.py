@@ -19,6 +19,7 @@ from podium.data.data_frames import Backend, make_frame, read_frame
 from podium.data.feature_matrix import MAX_DENSE_BYTES, to_dense
 from podium.data.feature_statistics import feature_statistics
 from podium.data.groups import Groups
+from podium.data.judged_by import JudgedBy
 from podium.data.label_figures import draw_calibration, draw_category, draw_feature, draw_labels
 from podium.data.large_labels import warn_of_large_labels
 from podium.data.packed_strings import Strings
@@ -81,6 +82,9 @@ class RankingData(RankingColumns):
     categories
         The features that are words, by name: X has the place of each word. `Prepared` rankers take
         them.
+    judged_by
+        Who made the labels: ``"people"``, ``"machines"`` or ``"both"``; None if nobody says so. Files keep
+        it, and `compare` warns of test data that machines judged.
 
     Examples
     --------
@@ -107,6 +111,7 @@ class RankingData(RankingColumns):
         scaled: str | None = None,
         missing: Missing = "error",
         categories: Mapping[str, Category] | None = None,
+        judged_by: JudgedBy | None = None,
         dtype: DTypeLike | None = None,
         max_bytes: int = MAX_DENSE_BYTES,
     ) -> RankingData:
@@ -159,6 +164,7 @@ class RankingData(RankingColumns):
             missing=missing,
             source_rows=rows,
             categories={} if categories is None else categories,
+            judged_by=judged_by,
         )
 
     @classmethod
@@ -312,6 +318,7 @@ class RankingData(RankingColumns):
             scaled=self.scaled,
             missing=self.missing,
             categories=self.categories,
+            judged_by=self.judged_by,
         )
 
     def with_features(

@@ -16,6 +16,7 @@ from podium.counted_nouns import count_texts
 from podium.data.atomic_files import atomic_writer
 from podium.data.duplicate_documents import KEEP_FIRST_IN_PYTHON, KEEP_FIRST_ON_COMMAND_LINE
 from podium.data.groups import Groups
+from podium.data.judged_by import JudgedBy, has_machine_labels
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
 from podium.data.text_files import Progress, read_blocks
@@ -68,6 +69,7 @@ class Qrels(DocumentValues):
 
     weight: NDArray[np.float64] | None = None
     topk: int | None = None
+    judged_by: JudgedBy | None = None
 
     def select(self, qids: Iterable[str]) -> Qrels:
         """Return the judgments of these queries, in this order."""
@@ -75,15 +77,18 @@ class Qrels(DocumentValues):
         groups, rows = self.groups.take(numbers)
         weight = None if self.weight is None else self.weight[numbers]
         return Qrels(
-            self.qids[numbers], groups, self.docids.take(rows), self.values[rows], weight, self.topk
-        )
+            self.qids[numbers], groups, self.docids.take(rows), self.values[rows], weight, self.topk,
+            self.judged_by,
+        )  # fmt: skip
 
     @classmethod
     def from_data(cls, data: RankingData) -> Qrels:
         """Return the labels of ranking data as qrels."""
         docids = data.require_docids("judging by qrels")
         _check_once(data.groups, docids, data.qids.tolist())
-        return cls(data.qids, data.groups, docids, data.y, data.query_weight, data.topk)
+        return cls(
+            data.qids, data.groups, docids, data.y, data.query_weight, data.topk, data.judged_by
+        )
 
 
 class Run(DocumentValues):
@@ -134,7 +139,10 @@ def read_run(path: Path_, progress: Progress | None = None) -> Run:
 
 
 def write_qrels(qrels: Qrels | RankingData, path: Path_) -> None:
-    """Write TREC qrels; whole labels as integers, as trec_eval wants them."""
+    """Write TREC qrels; whole labels as integers, as trec_eval wants them.
+
+    The second column, which trec_eval ignores, is 0; or ``machines`` or ``both`` if machines judged.
+    """
     _write(path, qrels_lines(qrels))
 
 
@@ -142,7 +150,8 @@ def qrels_lines(qrels: Qrels | RankingData) -> Iterator[str]:
     """Return the lines of TREC qrels, query by query."""
     labels = Qrels.from_data(qrels) if isinstance(qrels, RankingData) else qrels
     _check_words(labels)
-    return labels.lines(lambda qid, doc, label, _: f"{qid} 0 {doc} {label:.17g}\n")
+    mark = labels.judged_by if has_machine_labels(labels.judged_by) else "0"
+    return labels.lines(lambda qid, doc, label, _: f"{qid} {mark} {doc} {label:.17g}\n")
 
 
 def write_run(run: Run, path: Path_, tag: str = "podium") -> None:

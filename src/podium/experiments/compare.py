@@ -14,7 +14,15 @@ from joblib import delayed
 
 from podium import kernels
 from podium.data import Fold, check_seed
-from podium.errors import DataError, RankerFailedWarning, UnknownNameError, UsageError
+from podium.data.judged_by import has_machine_labels, join_judges
+from podium.errors import (
+    DataError,
+    MachineJudgedWarning,
+    RankerFailedWarning,
+    UnknownNameError,
+    UsageError,
+)
+from podium.experiments import report_tables
 from podium.experiments.checkpoints import CheckpointStore, fingerprint
 from podium.experiments.compared_metrics import DEFAULT_METRICS, curve_metric, read_metrics
 from podium.experiments.comparison_result import DataFacts
@@ -25,7 +33,6 @@ from podium.experiments.folds import make_folds
 from podium.experiments.hard_queries import find_hard_queries
 from podium.experiments.parallel_tasks import KILLED_MESSAGE, run_tasks
 from podium.experiments.report import Report
-from podium.experiments.report_tables import failures as list_failures
 from podium.experiments.summary import FoldFacts, summarise
 from podium.experiments.text_escapes import escape_text
 from podium.metrics import Metric, mean_over_queries
@@ -72,6 +79,7 @@ def compare(
 
     In each fold, the first metric on the validation queries chooses settings; test queries never
     choose anything. If a ranker fails in a fold, the others continue; the report and a warning say so.
+    A `MachineJudgedWarning` says that machines judged test queries.
 
     Parameters
     ----------
@@ -147,15 +155,18 @@ def compare(
         standings=summarise(cells, fold_facts, labels, metric_names, baseline, correction, seed),
         hardest=find_hard_queries(cells, parts, metric_names[0]),
         times=tuple(result.seconds for result in timed),
+        judged_by=join_judges(part.test.judged_by for part in parts),
     )
     if failures == "raise":
         _tell_failures(report)
+    if has_machine_labels(report.judged_by):
+        warnings.warn(report_tables.machine_note(report), MachineJudgedWarning, stacklevel=2)
     return report
 
 
 def _tell_failures(report: Report) -> None:
     """Warn of each ranker that failed; raise if all did in all folds."""
-    lines = list_failures(report)
+    lines = report_tables.failures(report)
     if lines and len(report.failed) == len(report.cells):
         raise DataError(f"every ranker failed in every fold: {'; '.join(lines)}")
     for line in lines:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import Fold
+from podium.data.judged_by import JudgedBy
 from podium.errors import UnknownNameError
 from podium.experiments.checkpoints import fingerprint
 from podium.experiments.fold_results import FoldResult, Seconds
@@ -64,6 +65,8 @@ class ComparisonResult:
     times: tuple[Seconds, ...] = field(default=(), repr=False)
     measured: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Each metric as it is computed, by the name in the request; `podium.evaluate` takes it."""
+    judged_by: JudgedBy | None = None
+    """Who judged the test data, as far as it is known."""
 
     @property
     def main(self) -> str:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from podium.errors import require
 from podium.experiments import report_tables, svg_drawings
 from podium.experiments.comparison_result import ComparisonResult
+from podium.experiments.page_templates import render_template
 from podium.experiments.report_pictures import Picture, ReportPictures, front_rankers
 from podium.experiments.summary import SIGNIFICANCE_LEVEL
 from podium.metrics import correct, paired_test
 
-TEMPLATE, SCRIPT = "report.html.jinja", "report_page.js"
+TEMPLATE = "report.html.jinja"
 MAX_LISTS_PER_QUERY = 4
 """The number of rankers whose lists of a hard query are shown: the baseline and the best others."""
 MAX_RIVALS = 3
@@ -47,21 +44,12 @@ class LegendEntry:
 
 def render_page(report: ComparisonResult) -> str:
     """Return the page as HTML."""
-    jinja2 = require("jinja2", "report", "writing report.html")
-    markup = require("markupsafe", "report", "writing report.html")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True,
-        lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-    )  # fmt: skip
-    environment.filters["safe_svg"] = lambda drawing: markup.Markup(drawing.svg)
-    script = (Path(__file__).parent / SCRIPT).read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     pictures = ReportPictures(report)
     has_values = any(report.standing(ranker).mean is not None for ranker in report.rankers)
-    text: str = environment.get_template(TEMPLATE).render(
+    return render_template(
+        TEMPLATE,
+        TEMPLATE.removesuffix(".jinja"),
         report=report,
-        script=markup.Markup(script),
-        script_digest=digest,
         verdict=verdict(report),
         rivals=compare_rivals(report),
         n_dim=len(set(report.rankers) - set(front_rankers(report))),
@@ -75,7 +63,6 @@ def render_page(report: ComparisonResult) -> str:
         curve_rows=[[r, *map(report_tables.number, report.curve_of(r))] for r in report.rankers],
         tables=report_tables,
     )
-    return text
 
 
 def verdict(report: ComparisonResult) -> str:

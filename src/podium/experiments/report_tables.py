@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from podium.counted_nouns import count_text, count_texts
+from podium.data.judged_by import has_machine_labels, judges_text
 from podium.experiments.comparison_result import ComparisonResult
 from podium.experiments.summary import SIGNIFICANCE_LEVEL, RankerSummary
 from podium.metrics.naming import parse
@@ -35,6 +36,8 @@ def notes(report: ComparisonResult) -> list[str]:
         f"{'chosen by ' + report.main + ' on validation queries' if report.tuned else 'not tuned'}; "
         f"seed {report.seed}, podium {report.version}."
     ]
+    if has_machine_labels(report.judged_by):
+        lines.append(f"{machine_note(report)}.")
     averaged = [metric for metric in report.metrics if _averages_ties(report, metric)]
     if averaged:
         where = "" if len(averaged) == len(report.metrics) else f" in {', '.join(averaged)}"
@@ -55,6 +58,14 @@ def notes(report: ComparisonResult) -> list[str]:
         if _is_perfect(report.standing(ranker, report.main))
     ]
     return lines
+
+
+def machine_note(report: ComparisonResult) -> str:
+    """Return that machines judged the test data, and what follows."""
+    return (
+        f"{judges_text(report.judged_by).capitalize()} judged the test data: the result tells which ranker "
+        "the machine prefers; podium judge agreement measures how far people agree"
+    )
 
 
 def _is_perfect(standing: RankerSummary) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -14,6 +14,7 @@ import numpy as np
 from podium.aggregation import Aggregator
 from podium.data import RankingData, write_letor, write_qrels
 from podium.data.atomic_files import atomic_path, atomic_writer
+from podium.data.judged_by import JudgedBy
 from podium.errors import EmptyDataError, UnknownNameError, UsageError, require
 from podium.labelling.grading import Grades
 from podium.labelling.judged_truth import (
@@ -28,7 +29,8 @@ from podium.labelling.judgments import JudgedTopK
 from podium.labelling.session import ANSWER_CODES
 from podium.labelling.settlements import Settlement
 from podium.labelling.tasks import GradeTask, Task
-from podium.typing import Path_, Rows
+from podium.labelling.truth_origin import check_judges, choose_judges, mark_of, origin_of
+from podium.typing import Bools, Path_, Rows
 
 if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog, Store
@@ -55,6 +57,8 @@ class ExportSummary:
         Documents of judged queries with features that were not judged: left out, or with label 0.
     settlements
         Decisions of admins on the tool's pairs or grades that the export used.
+    judged_by
+        Who judged: ``"people"``, ``"machines"`` or ``"both"``.
     """
 
     what: What
@@ -65,6 +69,7 @@ class ExportSummary:
     unfinished: int
     unjudged: int = 0
     settlements: int = 0
+    judged_by: JudgedBy = "people"
 
 
 def export(
@@ -78,6 +83,7 @@ def export(
     k: int | None = None,
     features: RankingData | None = None,
     unjudged: Unjudged = "drop",
+    judged_by: JudgedBy | None = None,
 ) -> ExportSummary:
     """Write the judged truth or the judgments of a store to a file, all or nothing.
 
@@ -104,27 +110,31 @@ def export(
         The k of the merged top k; by default that of the assessors.
     features, unjudged
         See `JudgedTruth.join`; needed for letor, possible for parquet.
+    judged_by
+        Whose judgments to take: ``"people"``, ``"machines"`` or ``"both"``. It is needed for truth if people
+        and machines finished queries. Truth that machines judged is marked in the file.
     """
     _check_arguments(what, format, merge, features)
     # Results are read first, so a session that ends in between counts as unfinished.
     finished = store.results()
     log = store.judgments(details=what == "judgments")
-    results = [(task, finished.get(task.id)) for task in log.tasks]
+    all_results = [(task, finished.get(task.id)) for task in log.tasks]
+    results = choose_judges(all_results, log.machines, judged_by)
     tool, unjudged_rows = "grade" if what == "grades" else "preference", 0
-    is_tool = [what == "judgments" or task.tool == tool for task in log.tasks]
-    sessions = [
-        task.id in finished
-        for task, is_counted in zip(log.tasks, is_tool, strict=True)
-        if is_counted and task.id not in log.withdrawn
-    ]
+    counted = [task for task, _ in results if what == "judgments" or task.tool == tool]
+    sessions = [task.id in finished for task in counted if task.id not in log.withdrawn]
+    judges = [task.assessor for task in counted if task.id in finished]
+    origin = origin_of(judges, log.machines) or judged_by or "people"
     settlements: list[Settlement] = []
     if merge is None or what in _TABLES:
         columns = _tables(log, results, what, ties, k)
         _write_columns(columns, path, format)
         written = len(set(columns["query"])), len(columns["query"])
     else:
+        check_judges(judges, log.machines, judged_by)
         settlements = [s for s in store.settlements() if (s.grade is None) == (tool != "grade")]
         truth = _truth(results, what, merge, ties, k, log, settlements)
+        truth = replace(truth, judged_by=mark_of(origin))
         written = _write_truth(truth, path, what, format, features, unjudged)
         if features is not None:
             judged_rows = [rows for query, rows in features.queries() if query in truth.labels]
@@ -132,7 +142,7 @@ def export(
     finished_sessions = sum(sessions)
     return ExportSummary(
         what, format, *written, finished_sessions, len(sessions) - finished_sessions, unjudged_rows,
-        len(settlements),
+        len(settlements), origin,
     )  # fmt: skip
 
 
@@ -143,12 +153,21 @@ _TABLES = ("preferences", "judgments")
 def _tables(
     log: JudgmentLog, results: Results, what: What, ties: LevelTies, k: int | None
 ) -> Columns:  # fmt: skip
-    """Return the columns of an export that merges nothing."""
-    if what == "preferences":
-        return preference_columns(log)
-    if what == "judgments":
-        return judgment_columns(log)
-    return _by_assessor(results, what, ties, k)
+    """Return the columns of an export that merges nothing; one says which assessors are machines."""
+    if what in _TABLES:
+        chosen = {task.id for task, _ in results}
+        rows = np.flatnonzero([task.id in chosen for task in log.tasks])
+        is_chosen = np.isin(log.task, rows)
+        columns = (
+            preference_columns(log, is_chosen)
+            if what == "preferences"
+            else judgment_columns(log, is_chosen)
+        )
+    else:
+        columns = _by_assessor(results, what, ties, k)
+    if not log.machines.isdisjoint(columns["assessor"]):
+        columns["machine"] = [assessor in log.machines for assessor in columns["assessor"]]
+    return columns
 
 
 def _check_arguments(
@@ -231,6 +250,8 @@ def label_columns(truth: JudgedTruth, what: What) -> Columns:
     """
     value = "grade" if what == "grades" else "label"
     columns: Columns = {"query": [], "rank": [], "document": [], value: []}
+    if truth.judged_by is not None:
+        columns["judged_by"] = []
     for query, labels in truth.labels.items():
         values = list(labels.values())
         for document, label in labels.items():
@@ -239,6 +260,8 @@ def label_columns(truth: JudgedTruth, what: What) -> Columns:
             rank = 1 + values.index(label)  # labels are in descending order
             number = int(label) if label == int(label) else label
             row = {"query": query, "rank": rank, "document": document, value: number}
+            if truth.judged_by is not None:
+                row["judged_by"] = truth.judged_by
             for name, entry in row.items():
                 columns[name].append(entry)
     if what != "topk":
@@ -246,22 +269,28 @@ def label_columns(truth: JudgedTruth, what: What) -> Columns:
     return columns
 
 
-def preference_columns(log: JudgmentLog) -> Columns:
-    """Return columns of every judgment of a pair: query, assessor, documents, answer, time, status."""
+def preference_columns(log: JudgmentLog, chosen: Bools | None = None) -> Columns:
+    """Return columns of every judgment of a pair: query, assessor, documents, answer, time, status.
+
+    `chosen` has which judgments of the log to take; all by default.
+    """
     is_preference = np.array([task.tool == "preference" for task in log.tasks], dtype=np.bool_)
-    return _pair_columns(log, np.flatnonzero(is_preference[log.task]))
+    is_row = is_preference[log.task]
+    return _pair_columns(log, np.flatnonzero(is_row if chosen is None else is_row & chosen))
 
 
-def judgment_columns(log: JudgmentLog) -> Columns:
+def judgment_columns(log: JudgmentLog, chosen: Bools | None = None) -> Columns:
     """Return columns of every judgment, pairs and grades, with the version of the guidelines.
 
-    For a grade, ``b`` is empty and ``answer`` is the name of the grade.
+    For a grade, ``b`` is empty and ``answer`` is the name of the grade. `chosen` has which judgments to
+    take; all by default.
     """
-    columns = _pair_columns(log, np.arange(len(log.task)))
+    rows = np.arange(len(log.task)) if chosen is None else np.flatnonzero(chosen)
+    columns = _pair_columns(log, rows)
     columns |= {
-        "tool": [log.tasks[number].tool for number in log.task.tolist()],
-        "at": log.at.tolist(),
-        "guidelines": log.guidelines.tolist(),
+        "tool": [log.tasks[number].tool for number in log.task[rows].tolist()],
+        "at": log.at[rows].tolist(),
+        "guidelines": log.guidelines[rows].tolist(),
     }
     order = (
         "query", "assessor", "tool", "a", "b", "answer", "seconds", "at", "repeated", "undone", "guidelines",

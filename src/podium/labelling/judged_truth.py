@@ -10,6 +10,7 @@ import numpy as np
 
 from podium.aggregation import Aggregator
 from podium.data import Groups, Qrels, RankingData, Strings
+from podium.data.judged_by import JudgedBy
 from podium.errors import DataError, EmptyDataError, UnknownNameError, UsageError
 from podium.labelling.grading import Grades
 from podium.labelling.judgments import Answer, JudgedTopK, Judgment
@@ -35,10 +36,13 @@ class JudgedTruth:
         Labels of every judged document.
     topk
         The k of y = k + 1 - position, or None for grades.
+    judged_by
+        Who judged, if it is to be marked.
     """
 
     labels: Mapping[str, Mapping[str, float]] = field(repr=False)
     topk: int | None = None
+    judged_by: JudgedBy | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self.labels.values()))
@@ -60,6 +64,7 @@ class JudgedTruth:
                 [y for labels in by_query.values() for y in labels.values()], dtype=np.float64
             ),
             topk=self.topk,
+            judged_by=self.judged_by,
         )
 
     def join(self, features: RankingData, *, unjudged: Unjudged = "drop") -> RankingData:
@@ -114,6 +119,7 @@ class JudgedTruth:
             scaled=features.scaled,
             missing="nan" if np.isnan(X).any() else "error",
             categories=features.categories,
+            judged_by=self.judged_by,
         )
 
 

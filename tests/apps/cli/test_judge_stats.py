@@ -222,6 +222,7 @@ def test_export_of_labels_grades_and_preferences(store, tmp_path):
     assert told == {
         "file": str(tmp_path / "q"), "what": "labels", "format": "qrels", "queries": 6, "rows": 48,
         "sessions": 12, "unfinished": 0, "unjudged": 0, "settlements": 0,
+        "judged_by": "people",
     }  # fmt: skip
     assert len(podium.read_qrels(tmp_path / "q")) == 48
     run("judge", "export", store, "--what", "grades", "--merge", "median", "-o", tmp_path / "g.csv")

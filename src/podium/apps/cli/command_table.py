@@ -178,6 +178,11 @@ COMMANDS: Entries = {
             "stats": CommandEntry(
                 "judge_stats", "Show what judging cost and how well assessors agree."
             ),
+            "agreement": CommandEntry(
+                "judge_agreement",
+                "Hold a machine assessor against people: agreement, biases, and what people should still "
+                "judge.",
+            ),
             "export": CommandEntry(
                 "judge_export", "Write top-k truth, labels, grades or preferences to a file."
             ),

@@ -156,7 +156,7 @@ def _write_export(store: Store, admin: StoreAdmin, body: ExportBody) -> tuple[st
     with tempfile.TemporaryDirectory(prefix="podium-export-") as folder:
         path = Path(folder) / name
         merge = None if body.merge == "none" else body.merge
-        summary = export(store, path, body.what, body.format, merge=merge)
+        summary = export(store, path, body.what, body.format, merge=merge, judged_by=body.judged_by)
         content = path.read_bytes()
     admin.note_export(asdict(summary) | {"merge": body.merge})
     return name, MEDIA_TYPES[body.format], content

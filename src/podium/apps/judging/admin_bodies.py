@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from podium.apps.http.refusals import Refusal
+from podium.data.judged_by import JudgedBy
 from podium.labelling.export import What
 from podium.labelling.judgments import Answer
 from podium.labelling.tasks import Tool
@@ -83,6 +84,7 @@ class ExportBody(AdminBody, frozen=True):
     what: What
     format: DownloadFormat
     merge: Annotated[str, msgspec.Meta(max_length=100)] = "majority"
+    judged_by: JudgedBy | None = None
 
 
 def decode_body(body: Any, kind: type[Body]) -> Body:

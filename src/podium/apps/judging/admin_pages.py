@@ -61,9 +61,7 @@ def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages
 
     @routes.get("/admin/audit")
     async def audit_page(request: Request) -> Response:
-        return await show(
-            request, "audit.html", lambda: {"entries": store.audit_log(MAX_AUDIT_ROWS)}
-        )
+        return await show(request, "audit.html", _audit, store)
 
     @routes.get("/admin/audit.json")
     async def audit_json(request: Request) -> Response:
@@ -72,6 +70,11 @@ def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages
         return JSON({"entries": [asdict(entry) for entry in entries]})
 
     return routes
+
+
+def _audit(store: Store) -> dict[str, Any]:
+    has_machines = any(member.is_machine for member in store.members())
+    return {"entries": store.audit_log(MAX_AUDIT_ROWS), "has_machines": has_machines}
 
 
 def _people(store: Store, assessor: str, page: str) -> dict[str, Any]:

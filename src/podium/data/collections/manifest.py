@@ -8,10 +8,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from podium.data.atomic_files import atomic_path
 from podium.data.categories import Category
+from podium.data.judged_by import JudgedBy, check_judged_by
 from podium.data.ranking_columns import Missing
 from podium.data.strict_json import read_json
 from podium.errors import CorruptFileError, DataError
@@ -49,6 +50,7 @@ class DataLayout:
     scaled: str | None = None
     missing: Missing = "error"
     categories: Mapping[str, Category] = field(default_factory=dict)
+    judged_by: JudgedBy | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Manifest:
         layout = asdict(self.layout) | {
             "categories": {name: c.to_record() for name, c in self.layout.categories.items()}
         }
+        if self.layout.judged_by is None:
+            del layout["judged_by"]
         record = {
             "format": "podium collection",
             "version": MANIFEST_VERSION,
@@ -150,7 +154,13 @@ def _read_layout(record: Mapping[str, Any]) -> DataLayout:
         query_text=bool(record["query_text"]), doc_text=tuple(map(_text, record["doc_text"])),
         topk=None if record["topk"] is None else _count(record["topk"]),
         scaled=None if record["scaled"] is None else _text(record["scaled"]), **flags,
+        judged_by=_judges(record.get("judged_by")),
     )  # fmt: skip
+
+
+def _judges(judged_by: Any) -> JudgedBy | None:
+    check_judged_by(judged_by)
+    return cast("JudgedBy | None", judged_by)
 
 
 def _read_part(record: Mapping[str, Any]) -> PartRecord:

@@ -28,6 +28,7 @@ from podium.data.collections.whole_queries import ScatteredQueryError, whole_que
 from podium.data.columns import Columns
 from podium.data.concatenation import join_words, merge_queries
 from podium.data.file_formats import TellColumns
+from podium.data.judged_by import join_judges
 from podium.data.mapped_arrays import full_disk_is
 from podium.data.parquet_reader import read_parquet
 from podium.data.parquet_writer import write_parquet, write_parquet_blocks
@@ -296,7 +297,7 @@ def layout_of(data: RankingData) -> DataLayout:
         docids=data.docid_column is not None, comments=data.comment_column is not None,
         weights=data.query_weight is not None, query_text=data.query_text is not None,
         doc_text=tuple(data.doc_text), topk=data.topk, scaled=data.scaled, missing=data.missing,
-        categories=dict(data.categories),
+        categories=dict(data.categories), judged_by=data.judged_by,
     )  # fmt: skip
 
 
@@ -327,6 +328,7 @@ def join_layouts(layouts: Sequence[DataLayout]) -> DataLayout:
         doc_text=tuple(texts),
         missing="nan" if any(layout.missing == "nan" for layout in layouts) else "error",
         categories=categories,
+        judged_by=join_judges(layout.judged_by for layout in layouts),
     )
 
 

@@ -144,6 +144,7 @@ class RowCache:
             "missing": layout.missing,
             "source_rows": None,
             "categories": layout.categories,
+            "judged_by": layout.judged_by,
         })  # fmt: skip
 
 

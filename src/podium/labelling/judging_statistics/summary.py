@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,6 +88,8 @@ class Statistics:
         Agreement of assessors with themselves, by tool.
     resamples, seed
         Settings of the permutation test.
+    machines
+        The ids of assessors that are machines.
     """
 
     methods: tuple[JudgmentTimes, ...]
@@ -101,6 +103,7 @@ class Statistics:
     consistency: dict[str, SelfConsistency]
     resamples: int
     seed: int
+    machines: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         judgments = sum(times.judgments for times in self.methods)
@@ -144,6 +147,7 @@ class Statistics:
         return {
             "methods": [times.to_dict() for times in self.methods],
             "assessors": [times.to_dict() for times in self.assessors],
+            "machines": sorted(self.machines),
             "agreement": {
                 "preferences": self.preferences.to_dict(),
                 "grades": self.grades.to_dict(),
@@ -161,7 +165,7 @@ class Statistics:
         """Return the tables that have rows, for terminals and pages."""
         tables = [
             _cost_table(self.methods, "Costs by method"),
-            _cost_table(self.assessors, "Costs by assessor"),
+            _cost_table(self.assessors, "Costs by assessor", self.machines),
             _matrix_table(self.preferences, "Agreement: preferences, all pairs of the top k"),
             _matrix_table(self.grades, "Agreement: preferences inferred from grades"),
             _matrix_table(self.judged, "Agreement: preferences, pairs that both judged"),
@@ -213,6 +217,7 @@ def statistics_of(
         consistency={"preference": self_consistency(judged), "grade": self_consistency(graded)},
         resamples=resamples,
         seed=seed,
+        machines=log.machines,
     )
 
 
@@ -229,7 +234,9 @@ def opinions(
     return final_opinions
 
 
-def _cost_table(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
+def _cost_table(
+    rows: Sequence[JudgmentTimes], title: str, machines: Collection[str] = ()
+) -> StatisticsTable:
     by_method = any(row.complexity for row in rows)
     headers = (
         "method" if by_method else "assessor",
@@ -249,7 +256,7 @@ def _cost_table(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
         headers,
         tuple(
             (
-                row.name,
+                f"{row.name} (machine)" if row.name in machines else row.name,
                 row.tool,
                 *((row.complexity,) if by_method else ()),
                 f"{row.sessions:,}",

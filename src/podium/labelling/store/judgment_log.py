@@ -50,6 +50,8 @@ class JudgmentLog:
         Whether an undo took the judgment back.
     withdrawn
         The ids of tasks that an admin took away from their assessors.
+    machines
+        The ids of assessors that are machines.
     at, guidelines
         When each judgment was made, in milliseconds since 1970, and the version of the guidelines at that
         time; empty unless the log was read with details.
@@ -65,6 +67,7 @@ class JudgmentLog:
     repeated: NDArray[np.bool_]
     undone: NDArray[np.bool_]
     withdrawn: frozenset[str] = frozenset()
+    machines: frozenset[str] = frozenset()
     at: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     guidelines: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
@@ -89,6 +92,7 @@ def read_judgment_log(
     tasks: tuple[Task, ...],
     numbers: NDArray[np.int64],
     withdrawn: frozenset[str] = frozenset(),
+    machines: frozenset[str] = frozenset(),
     details: bool = False,
 ) -> JudgmentLog:
     """Read all judgments; `numbers` are the numbers of the tasks in the database, ascending."""
@@ -114,6 +118,7 @@ def read_judgment_log(
         repeated=repeated[is_judgment],
         undone=undone[is_judgment],
         withdrawn=withdrawn,
+        machines=machines,
         at=at,
         guidelines=guidelines,
     )

@@ -321,7 +321,9 @@ class Store:
             numbers = np.array([row.number for row in rows], dtype=np.int64)
             tasks = tuple(read_task(row) for row in rows)
             withdrawn = frozenset(row.id for row in rows if row.withdrawn)
-            return read_judgment_log(connection, tasks, numbers, withdrawn, details)
+            members = read_members(connection)
+            machines = frozenset(member.id for member in members if member.is_machine)
+            return read_judgment_log(connection, tasks, numbers, withdrawn, machines, details)
 
     def results(self) -> dict[str, JudgedTopK | Grades]:
         """Return the results of finished sessions by the id of their task, in order of the tasks."""

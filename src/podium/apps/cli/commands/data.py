@@ -86,7 +86,8 @@ def _print_facts(options: DataInfoOptions, facts: dict[str, Any]) -> None:
     if options.json:
         print_json(facts)
         return
-    facts["scaled_by_query"] = facts["scaled_by_query"] or "not said"
+    for name in ("scaled_by_query", "judged_by"):
+        facts[name] = facts[name] or "not said"
     rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
     print_table(" ".join(map(str, options.inputs)), ["what", "value"], rows, text_columns=2)
 
@@ -107,6 +108,7 @@ def _collection_facts(collection: Collection) -> dict[str, Any]:
         "document_ids": layout.docids,
         "top_k_truth": layout.topk,
         "scaled_by_query": layout.scaled,
+        "judged_by": layout.judged_by,
         "missing_values": layout.missing == "nan",
         "dtype": layout.dtype,
         "megabytes": round(collection.n_bytes / 1e6, 1),
@@ -297,6 +299,7 @@ def _lost_in_csv(data: RankingData) -> list[str]:
         for words, value in (
             ("top-k truth", data.topk),
             ("scaling", data.scaled),
+            ("who judged", data.judged_by),
             ("comments", data.comment_column),
         )
         if value is not None
@@ -337,6 +340,7 @@ def _facts(data: RankingData) -> dict[str, Any]:
         "documents_with_id": with_id,
         "top_k_truth": data.topk,
         "scaled_by_query": data.scaled,
+        "judged_by": data.judged_by,
         "megabytes": round(data.X.nbytes / 1e6, 1),
     }
 

@@ -15,6 +15,7 @@ from podium.apps.cli.outputs.progress import spinner
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.counted_nouns import count_text
 from podium.data.atomic_files import check_target
+from podium.data.judged_by import judges_text
 from podium.data.text_files import stem
 from podium.errors import UsageError
 from podium.labelling.export import export as write
@@ -34,6 +35,7 @@ def run_judge_export(options: JudgeExportOptions) -> None:
             opened, options.out, options.what, file_format,
             merge=None if options.merge == "none" else options.merge, ties=options.ties,
             k=options.top, features=data, unjudged=options.unjudged,
+            judged_by=options.judged_by,
         )  # fmt: skip
     facts: dict[str, Any] = {"file": str(options.out), **asdict(written)}
     if options.json:
@@ -43,6 +45,8 @@ def run_judge_export(options: JudgeExportOptions) -> None:
         [name, f"{value:,}" if isinstance(value, int) else value] for name, value in facts.items()
     ]
     print_table(store_name(store), ["what", "value"], rows, text_columns=2)
+    if written.judged_by != "people":
+        print_notes([f"judged by {judges_text(written.judged_by)}"])
     if written.unjudged:
         treatment = "left out" if options.unjudged == "drop" else "in with label 0"
         unjudged = count_text(written.unjudged, "document")

@@ -24,7 +24,7 @@ class JudgeAssessOptions(MachineOptions):
     The key comes from the environment. Texts leave this machine only with --send-documents, only by
     https, and no redirect is followed.
 
-    Judgments of machines are marked in the store. podium judge account compares them with people's.
+    Judgments of machines are marked in the store. podium judge agreement compares them with people's.
     """
 
     store: StoreName = None

@@ -27,6 +27,9 @@ class JudgeExportOptions:
     documents strictly better, or with --ties broken y = k + 1 - position. Merged truth keeps what
     an admin settled.
 
+    If people and machines judged, --judged-by says whose judgments become truth. What machines judged
+    is marked: in headers of LETOR and Parquet, in a column of tables, in the second column of qrels.
+
     --merge combines several assessors: by majority, bradley-terry (with ties), or any method of
     podium aggregators. Grades merge by majority, median or mean. --merge none keeps assessors apart
     (csv, parquet).
@@ -51,6 +54,12 @@ class JudgeExportOptions:
             help="How several assessors become one: majority, bradley-terry, an aggregator, none."
         ),
     ] = "majority"
+    judged_by: Annotated[
+        Literal["people", "machines", "both"] | None,
+        typer.Option(
+            help="Whose judgments to take; needed for truth if people and machines judged."
+        ),
+    ] = None
     ties: Annotated[
         Literal["shared", "broken"],
         typer.Option(
