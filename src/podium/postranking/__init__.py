@@ -22,8 +22,12 @@ from podium.postranking.postrank import METHODS, postrank
 from podium.postranking.result import Move, PostRanking, RuleOutcome
 from podium.postranking.rule_check import examine_rules
 from podium.postranking.rule_index import RuleUsage
+from podium.postranking.rule_store import RuleStore
 from podium.postranking.rule_trial import Finding
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
+from podium.postranking.rules.mixing_kinds import Exposure, FairShare, Mix, TakeTurns
+from podium.postranking.rules.placing_kinds import Boost, Bury, Insert
+from podium.postranking.rules.request_conditions import When
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.rule_kinds import (
     RULES,
@@ -51,16 +55,22 @@ __all__ = [
     "AtMost",
     "Before",
     "BeforeConstraint",
+    "Boost",
     "BoundRule",
     "BradleyTerry",
+    "Bury",
     "Conservative",
     "CountConstraint",
     "Each",
+    "Exposure",
+    "FairShare",
     "Finding",
     "Hide",
+    "Insert",
     "Listing",
     "METHODS",
     "MMR",
+    "Mix",
     "Moderate",
     "Move",
     "NotTopK",
@@ -76,12 +86,15 @@ __all__ = [
     "Radical",
     "Rule",
     "RuleOutcome",
+    "RuleStore",
     "RuleUsage",
     "SCORE_DIGITS",
     "Settings",
+    "TakeTurns",
     "Together",
     "TogetherConstraint",
     "TopK",
+    "When",
     "Where",
     "WindowConstraint",
     "XQuAD",
