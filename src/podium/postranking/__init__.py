@@ -24,8 +24,12 @@ from podium.postranking.result import Move, PostRanking, RuleOutcome
 from podium.postranking.rule_check import examine_rules
 from podium.postranking.rule_costs import Change, ListChanges, RuleCost, RuleCostReport, rule_costs
 from podium.postranking.rule_index import RuleUsage
+from podium.postranking.rule_store import RuleStore
 from podium.postranking.rule_trial import Finding
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
+from podium.postranking.rules.mixing_kinds import Exposure, FairShare, Mix, TakeTurns
+from podium.postranking.rules.placing_kinds import Boost, Bury, Insert
+from podium.postranking.rules.request_conditions import When
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.rule_kinds import (
     RULES,
@@ -53,19 +57,25 @@ __all__ = [
     "AtMost",
     "Before",
     "BeforeConstraint",
+    "Boost",
     "BoundRule",
     "BradleyTerry",
     "Change",
+    "Bury",
     "Conservative",
     "CountConstraint",
     "Each",
+    "Exposure",
+    "FairShare",
     "Finding",
     "Hide",
     "ListChanges",
     "ListFigures",
+    "Insert",
     "Listing",
     "METHODS",
     "MMR",
+    "Mix",
     "Moderate",
     "Move",
     "NotTopK",
@@ -83,12 +93,15 @@ __all__ = [
     "RuleCost",
     "RuleCostReport",
     "RuleOutcome",
+    "RuleStore",
     "RuleUsage",
     "SCORE_DIGITS",
     "Settings",
+    "TakeTurns",
     "Together",
     "TogetherConstraint",
     "TopK",
+    "When",
     "Where",
     "WindowConstraint",
     "XQuAD",

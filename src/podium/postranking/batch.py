@@ -27,8 +27,10 @@ from podium.postranking.preparation import PreparedList, prepare_listing
 from podium.postranking.query_lists import Lists, QueryList, errors_naming, lists_of, own_fields
 from podium.postranking.result import PostRanking
 from podium.postranking.rule_index import RuleCounts, RuleIndex, RuleUsage
+from podium.postranking.rules.context_values import read_context
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import (
+    DEFAULT_CLASSES,
     Conflicts,
     MissingDocuments,
     Settings,
@@ -99,10 +101,12 @@ def postrank_batch(
     scale: Scale = "rule",
     method: str | Method = "bradley-terry",
     queries: Mapping[str, str] | None = None,
+    context: Mapping[str, Any] | None = None,
     fields: Catalogue | None = None,
     today: datetime.date | None = None,
     missing: MissingDocuments = "report",
     conflicts: Conflicts = "error",
+    classes: Sequence[str] = DEFAULT_CLASSES,
     limit: int = SEARCH_LIMIT,
     explain: bool = True,
     progress: Callable[[int], object] | None = None,
@@ -121,6 +125,8 @@ def postrank_batch(
     queries
         The text of each query by its id, for rules that are for some queries. A query without a
         text uses its id. The default for ranking data: its own texts.
+    context
+        What all requests carry besides their queries, as `postrank` takes it.
     fields
         The fields of documents by their ids. The default for ranking data: its own texts.
     missing
@@ -138,8 +144,10 @@ def postrank_batch(
     >>> ruled["q3"][0], ruled.rules[0].lists
     ('q3-d7', 1)
     """
-    settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
-    job = _BatchJob.start(rules, settings, queries, fields, today, explain, progress)
+    settings = Settings(
+        prior, base, pairs, scale, make_method(method), missing, conflicts, limit, tuple(classes)
+    )
+    job = _BatchJob.start(rules, settings, queries, context, fields, today, explain, progress)
     return job.postrank(run, scores)
 
 
@@ -148,6 +156,7 @@ def postrank_stream(
     rules: Iterable[Rule],
     *,
     queries: Mapping[str, str] | None = None,
+    context: Mapping[str, Any] | None = None,
     fields: Catalogue | None = None,
     today: datetime.date | None = None,
     explain: bool = True,
@@ -164,7 +173,7 @@ def postrank_stream(
     ----------
     runs
         Runs, such as ``IndexedRun(path).chunks()``.
-    queries, fields, today, explain, progress
+    queries, context, fields, today, explain, progress
         As in `postrank_batch`.
     settings
         The other settings of `postrank_batch`, by name.
@@ -179,7 +188,7 @@ def postrank_stream(
     """
     method = make_method(settings.pop("method", "bradley-terry"))
     checked = Settings(**{"missing": "report", **settings}, method=method)
-    job = _BatchJob.start(rules, checked, queries, fields, today, explain, progress)
+    job = _BatchJob.start(rules, checked, queries, context, fields, today, explain, progress)
     return job.stream(runs)
 
 
@@ -199,16 +208,18 @@ class _BatchJob:
         cls,
         rules: Iterable[Rule],
         settings: Settings,
-        queries: Mapping[str, str] | None = None,
-        fields: Catalogue | None = None,
-        today: datetime.date | None = None,
-        explain: bool = True,
-        progress: Callable[[int], object] | None = None,
+        queries: Mapping[str, str] | None,
+        context: Mapping[str, Any] | None,
+        fields: Catalogue | None,
+        today: datetime.date | None,
+        explain: bool,
+        progress: Callable[[int], object] | None,
     ) -> _BatchJob:
         """Return a job; raise for wrong rules."""
+        values = read_context(context, today=today)
         index = RuleIndex(
-            check_rules(rules), check_day(today), every=settings.missing == "error",
-            has_texts=bool(queries),
+            check_rules(rules), check_day(values.day if today is None else today),
+            every=settings.missing == "error", has_texts=bool(queries), values=values,
         )  # fmt: skip
         return cls(settings, index, queries, fields, explain, progress)
 
@@ -235,7 +246,9 @@ class _BatchJob:
 
     def _solve(self, block: Sequence[QueryList], results: dict[str, PostRanking]) -> None:
         """Add the results of some lists."""
-        prepared = [_prepare(query_list, self.index, self.settings) for query_list in block]
+        prepared = [
+            _prepare(query_list, self.index, self.settings, self.fields) for query_list in block
+        ]
         solutions = solve([prepared_list for _, prepared_list in prepared], self.settings)
         for query_list, (numbers, prepared_list), solution in zip(
             block, prepared, solutions, strict=True
@@ -256,14 +269,16 @@ def _postrank_run(job: _BatchJob, run: Run | Lists) -> tuple[dict[str, PostRanki
 
 
 def _prepare(
-    query_list: QueryList, index: RuleIndex, settings: Settings
+    query_list: QueryList, index: RuleIndex, settings: Settings, insertable: Catalogue | None
 ) -> tuple[list[int], PreparedList]:
     """Return the numbers of the rules that can act on a list, and the prepared list."""
     listing = query_list.listing
     numbers = index.candidates(query_list.text, listing.docs)
     rules = tuple(index.rules[number] for number in numbers)
     with errors_naming(query_list.qid):
-        return numbers, prepare_listing(listing, query_list.scores, rules, settings)
+        return numbers, prepare_listing(
+            listing, query_list.scores, rules, settings, insertable=insertable
+        )
 
 
 def _blocks(lists: Iterable[QueryList]) -> Iterator[list[QueryList]]:

@@ -25,11 +25,26 @@ def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
     """Bind a rule to a list; with `Each` there is one bound rule for each value."""
     n = len(listing.docs)
     # In an empty list no document has a field; this is not an error of the rule.
-    groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
+    groups: list[list[tuple[int, ...]]] = [
+        listing.select(selector) if n else [()] for selector in rule.selectors
+    ]
     absent = tuple([doc for doc in rule.named_docs if doc not in listing.row])
+    if rule.joint:
+        return [BoundRule(rule, _disjoint(groups[0], n), n, absent)]
     if len(groups) == 1:
         return [BoundRule(rule, (rows,), n, absent) for rows in groups[0]]
     return [BoundRule(rule, tuple(rows for (rows,) in groups), n, absent)]
+
+
+def _disjoint(groups: list[tuple[int, ...]], n: int) -> tuple[tuple[int, ...], ...]:
+    """Return groups without rows of earlier ones; all other rows are the last group."""
+    free = set(range(n))
+    parts = []
+    for rows in [*groups, tuple(range(n))]:
+        part = tuple(row for row in rows if row in free)
+        free.difference_update(part)
+        parts.append(part)
+    return tuple(filter(None, parts)) or ((),)
 
 
 @dataclass(frozen=True)

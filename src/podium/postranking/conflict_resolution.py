@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from podium.errors import UndecidedError
-from podium.postranking.conflicts import CONFLICT_SEARCH_PARTS, minimal_conflict, rule_sort_key
+from podium.postranking.conflicts import CONFLICT_SEARCH_PARTS, minimal_conflict
 from podium.postranking.places.placement import place
 from podium.postranking.preparation import PreparedList
-from podium.postranking.rules.rule import Rule
-from podium.postranking.rules.rule_kinds import Hide, Pin
+from podium.postranking.rule_strength import StrengthOrder
+from podium.postranking.rules.rule_kinds import Hide
 from podium.postranking.settings import Settings
-
-YieldReason = Literal["priority", "pin", "name"]
-"""Why a rule gives way: its priority is lowest, it is a pin against a hide, or its name sorts last."""
 
 
 class ConflictResolution(NamedTuple):
@@ -30,10 +27,11 @@ class ConflictResolution(NamedTuple):
 def resolve_conflicts(prepared: PreparedList, settings: Settings) -> ConflictResolution:
     """Make hard rules soft until the others do not conflict.
 
-    Rules take turns, by priority and then by label. A rule that conflicts with the rules before it
-    gives way. A `Hide` holds from the start. It gives way to a rule of higher priority. At equal
-    priority it gives way to a rule whose label sorts first, unless that rule is a `Pin`. A rule
-    also gives way if the search reaches its limit; the result marks such rules as undecided.
+    Rules take turns, by class, by priority and then by label. A rule that conflicts with the rules
+    before it gives way. A `Hide` holds from the start. It gives way to a rule of a stronger class or
+    of higher priority. At equal class and priority it gives way to a rule whose label sorts first,
+    unless that rule is a `Pin`. A rule also gives way if the search reaches its limit; the result
+    marks such rules as undecided.
     """
     return _RuleTurns(prepared, settings).run()
 
@@ -43,6 +41,7 @@ class _RuleTurns:
 
     def __init__(self, prepared: PreparedList, settings: Settings) -> None:
         self.prepared, self.rules = prepared, prepared.rules
+        self.strength = StrengthOrder(settings.classes)
         self.steps_per_search = max(settings.limit // CONFLICT_SEARCH_PARTS, 1)
         self.steps_left = settings.limit
         ranked = sorted(prepared.hard_numbers, key=self._sort_key)
@@ -108,7 +107,7 @@ class _RuleTurns:
     def _bars(self, hide: int, number: int) -> bool:
         """Whether this hide is stronger than a rule that hides nothing."""
         rule = self.rules[number]
-        return not isinstance(rule, Hide) and not _beats(rule, self.rules[hide])
+        return not isinstance(rule, Hide) and not self.strength.beats(rule, self.rules[hide])
 
     def _can_hold_all(self, numbers: Sequence[int]) -> bool:
         """Whether an order meets all these rules; raise if the search reaches its limit."""
@@ -120,7 +119,9 @@ class _RuleTurns:
 
     def _decide(self, number: int) -> None:
         """Let a rule that does not fit give way, or let the weaker hides give way."""
-        weaker = [hide for hide in self.hides if _beats(self.rules[number], self.rules[hide])]
+        weaker = [
+            hide for hide in self.hides if self.strength.beats(self.rules[number], self.rules[hide])
+        ]
         stronger = [hide for hide in self.hides if hide not in weaker]
         if not weaker or not self._can_hold(stronger, [*self.holding, number]):
             self._yield(number)
@@ -183,36 +184,5 @@ class _RuleTurns:
         return placed is not None
 
     def _sort_key(self, number: int) -> tuple[object, ...]:
-        """Return a key; smaller is stronger: a higher priority, then the label that sorts first.
-
-        Rules with the same label are ordered by their contents, then by their numbers.
-        """
-        return *_strength(self.rules[number]), number
-
-
-def find_weakest(rules: Sequence[Rule]) -> tuple[int, YieldReason]:
-    """Return the index of the rule of a minimal conflict that gives way, and why it does."""
-    ranked = sorted(range(len(rules)), key=lambda at: _strength(rules[at]))
-    hides = [at for at in ranked if isinstance(rules[at], Hide)]
-    others = [at for at in ranked if at not in hides]
-    weakest = others[-1] if others else hides[-1]
-    beaten = [hide for hide in hides if hide != weakest and _beats(rules[weakest], rules[hide])]
-    loser = beaten[-1] if beaten else weakest
-    equals = [rule for rule in rules if rule.priority == rules[loser].priority]
-    if len(equals) == 1 < len(rules):
-        return loser, "priority"
-    if isinstance(rules[loser], Pin) and any(isinstance(rule, Hide) for rule in equals):
-        return loser, "pin"
-    return loser, "name"
-
-
-def _strength(rule: Rule) -> tuple[object, ...]:
-    """Smaller is stronger: a higher priority, then the label that sorts first."""
-    return -rule.priority, rule.label, *rule_sort_key(rule)
-
-
-def _beats(rule: Rule, hide: Rule) -> bool:
-    """Whether a rule is stronger than one that hides."""
-    if isinstance(rule, Pin) and rule.priority == hide.priority:
-        return False
-    return _strength(rule) < _strength(hide)
+        """Return a key; smaller is stronger. Equal rules are ordered by their numbers."""
+        return *self.strength.sort_key(self.rules[number]), number

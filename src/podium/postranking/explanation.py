@@ -13,8 +13,10 @@ from podium.postranking.move_reasons import MoveReasons
 from podium.postranking.ordering import PlacedList
 from podium.postranking.preparation import PreparedList
 from podium.postranking.result import PostRanking, RuleOutcome
+from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.rule_kinds import Hide
 from podium.postranking.settings import Settings
+from podium.typing import Document
 from podium.work_budget import check_time
 
 
@@ -28,7 +30,10 @@ def make_post_ranking(
     check_time()
     prepared, solution, order, proved_optimal = placed
     n_shown = len(order)
-    rows = np.concatenate([prepared.shown_rows[order], prepared.hidden_rows])
+    n_listed = len(prepared.listing.docs) - prepared.n_inserted
+    # A document that a rule inserted and another one hides was never there.
+    hidden_rows = prepared.hidden_rows[prepared.hidden_rows < n_listed]
+    rows = np.concatenate([prepared.shown_rows[order], hidden_rows])
     place = prepared.places(order)
     docs = tuple(map(prepared.listing.docs.__getitem__, rows.tolist()))
     return PostRanking(
@@ -37,13 +42,39 @@ def make_post_ranking(
         rules=tuple(_rule_outcomes(prepared, place)),
         hidden=docs[n_shown:],
         origins=tuple((rows + 1).tolist()),
-        because=_move_reasons(prepared, solution, place).rules_of(rows) if explain else (),
+        because=_reasons_by_row(prepared, solution, place, rows) if explain else (),
         method=settings.method.name,
         value=float(solution.value),
         iterations=int(solution.iterations),
         gradient_norm=float(solution.gradient_norm),
         converged=bool(solution.converged),
         proved_optimal=proved_optimal,
+        inserted=_inserted_docs(docs, rows, n_listed) if prepared.n_inserted else (),
+    )
+
+
+def _inserted_docs(
+    docs: tuple[Document, ...], rows: NDArray[np.int64], n_listed: int
+) -> tuple[Document, ...]:
+    return tuple(doc for doc, row in zip(docs, rows.tolist(), strict=True) if row >= n_listed)
+
+
+def _reasons_by_row(
+    prepared: PreparedList, solution: Solution, place: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[tuple[Rule, ...], ...]:
+    """Return the rules that moved each row; for an inserted row, first those that inserted it."""
+    because = _move_reasons(prepared, solution, place).rules_of(rows)
+    if not prepared.n_inserted:
+        return because
+    n_listed = len(prepared.listing.docs) - prepared.n_inserted
+    inserting: dict[int, list[Rule]] = {}
+    for _, bound_rule in prepared.bound_rules:
+        if bound_rule.rule.inserts:
+            for row in bound_rule.rows:
+                inserting.setdefault(row, []).append(bound_rule.rule)
+    return tuple(
+        tuple(dict.fromkeys([*inserting.get(row, ()), *own])) if row >= n_listed else own
+        for row, own in zip(rows.tolist(), because, strict=True)
     )
 
 

@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_trial import MAX_WORK, Finding
 from podium.postranking.rules.field_conditions import read_condition
+from podium.postranking.rules.placing_kinds import Insert
 from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.rule_kinds import Hide, Pin, TopK
 from podium.postranking.rules.selectors import Where
+from podium.postranking.sample_requests import example_request
 from podium.typing import Document
 from podium.work_budget import check_time
 
@@ -25,7 +27,7 @@ def hidden_findings(
 
     Pairs of rules in `conflicts` are left out: another finding names them.
     """
-    lifting = {n: rule for n, rule in enumerate(rules) if isinstance(rule, Pin | TopK)}
+    lifting = {n: rule for n, rule in enumerate(rules) if isinstance(rule, Pin | TopK | Insert)}
     documents = {doc for rule in lifting.values() for doc in rule.named_docs if doc in fields}
     work = MAX_WORK
     for number, rule in enumerate(rules):
@@ -50,6 +52,8 @@ def hidden_findings(
 
 def _common_query(one: Rule, other: Rule, days: Sequence[datetime.date]) -> str | None:
     """Return a query for which both rules act on one of these days: "" for all; None if there is none."""
+    if example_request([one, other]) is None:
+        return None  # no request is known to meet both conditions
     for query in (
         "",
         *(text for rule in (one, other) for text in (rule.query, rule.pattern) if text),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,6 +62,17 @@ def read_list(
         return listing, list_scores
     order = np.argsort(-list_scores, kind="stable")
     return listing.take(order.tolist()), list_scores[order]
+
+
+def read_insertable(docs: Sequence[Any] | None, fields: Catalogue | None) -> Catalogue | None:
+    """Return the documents that rules may insert, with their fields: own ones, then the catalogue's."""
+    if docs is None:
+        return fields
+    ids, records = _read_documents(docs)
+    own = dict(zip(ids, records or [{}] * len(ids), strict=True))
+    if len(own) < len(ids):
+        raise DataError("expected each document to insert once, got one twice")
+    return own if fields is None else ChainMap(own, cast("dict[Any, Fields]", fields))
 
 
 def _ranked_ids(ranked: RankedList) -> tuple[str, ...]:

@@ -49,6 +49,18 @@ class Listing:
         input_rows = rows if self.input_rows is None else [self.input_rows[row] for row in rows]
         return Listing(docs, {doc: at for at, doc in enumerate(docs)}, fields, input_rows)
 
+    def extend(self, docs: Sequence[Document], fields: Sequence[Fields]) -> Listing:
+        """Return a listing with more documents at its end."""
+        if not docs:
+            return self
+        row = {**self.row, **{doc: at for at, doc in enumerate(docs, start=len(self.docs))}}
+        own = self.fields if self.fields is not None or not any(fields) else [{}] * len(self.docs)
+        more = None if own is None else [*own, *fields]
+        input_rows = (
+            None if self.input_rows is None else [*self.input_rows, *(row[doc] for doc in docs)]
+        )
+        return Listing([*self.docs, *docs], row, more, input_rows)
+
     def require_field(self, name: str, *selectors: Selector) -> Sequence[Fields]:
         """Return the fields of every document; raise if no document has a field that the selectors use."""
         fields = self.fields

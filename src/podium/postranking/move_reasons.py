@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import kernels
+from podium.postranking.rules.placing_kinds import Insert
 from podium.postranking.rules.rule import NumberedRule, Rule
 from podium.postranking.rules.rule_kinds import Pin
 
@@ -95,4 +96,6 @@ def _wants(rule: Rule, wish: int, place: int, step: int) -> bool:
     """Whether a rule prefers this step from a place; a pin prefers steps towards its position."""
     if isinstance(rule, Pin):
         return (rule.position - place) * step > 0
+    if isinstance(rule, Insert):
+        return (rule.last - place if step < 0 else rule.position - place) * step > 0
     return step * wish >= 0

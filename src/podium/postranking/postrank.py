@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from podium.errors import UnknownNameError
 from podium.postranking.explanation import make_post_ranking
-from podium.postranking.list_input import Catalogue
+from podium.postranking.list_input import Catalogue, read_insertable
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.mmr_xquad import MMR, XQuAD
@@ -21,12 +21,16 @@ from podium.postranking.ordering import place_documents, solve
 from podium.postranking.places.placement import SEARCH_LIMIT
 from podium.postranking.preparation import prepare
 from podium.postranking.result import PostRanking
+from podium.postranking.rule_store import RuleStore
+from podium.postranking.rules.context_values import read_context
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import (
+    DEFAULT_CLASSES,
     Conflicts,
     MissingDocuments,
     Settings,
     check_day,
+    check_query,
     check_rules,
 )
 from podium.rankers.ranked_lists import RankedList
@@ -47,7 +51,7 @@ METHODS: dict[str, type[Method]] = {
 
 def postrank(
     docs: Sequence[Document] | Sequence[Mapping[str, Any]] | RankedList,
-    rules: Iterable[Rule],
+    rules: Iterable[Rule] | RuleStore,
     scores: ArrayLike | None = None,
     prior: float = 0.1,
     base: Base = "uniform",
@@ -56,10 +60,13 @@ def postrank(
     scale: Scale = "rule",
     method: str | Method = "bradley-terry",
     query: str | None = None,
+    context: Mapping[str, Any] | None = None,
     fields: Catalogue | None = None,
+    insertable: Sequence[Document] | Sequence[Mapping[str, Any]] | None = None,
     today: datetime.date | None = None,
     missing: MissingDocuments = "error",
     conflicts: Conflicts = "error",
+    classes: Sequence[str] = DEFAULT_CLASSES,
     limit: int = SEARCH_LIMIT,
     explain: bool = True,
 ) -> PostRanking:
@@ -71,7 +78,8 @@ def postrank(
         The documents, best first, each once: ids, or mappings with an ``id`` and fields that rules
         select by. Or a list that ``rank`` of a ranker returns, with its scores.
     rules
-        The rules; their order does not matter.
+        The rules; their order does not matter. Of many rules for some requests only, make a
+        `RuleStore` once.
     scores
         The model's scores, one per document. They give the original order; documents of equal score
         keep the order of `docs`.
@@ -90,17 +98,26 @@ def postrank(
         A name of `METHODS`, or a method.
     query
         The text of the query, for rules that are for some queries only.
+    context
+        What else the request carries, for rules with a condition (``when``): a mapping such as
+        ``{"device": "mobile", "filters": {"brand": "DGT"}}``. ``time`` is the time of the request;
+        the default is now.
     fields
-        The fields of documents by their ids, if `docs` are ids.
+        The fields of documents by their ids, if `docs` are ids. Rules may insert its documents.
+    insertable
+        Other documents that rules may insert, as `docs`.
     today
         The day for rules with dates; None: the day of the call.
     missing
         What to do with a rule that names a document which is not in the list: ``error``, or
         ``report`` it in the result.
     conflicts
-        What to do if hard rules contradict each other: ``error``, or ``yield``: the rule of lower
-        priority gives way and becomes soft. At equal priority a pin gives way to a hide, else the
-        rule whose label sorts last. With ``yield`` there is always a list.
+        What to do if hard rules contradict each other: ``error``, or ``yield``: the rule of the
+        weaker class gives way and becomes soft, then the rule of lower priority. At equal priority
+        a pin gives way to a hide, else the rule whose label sorts last. With ``yield`` there is
+        always a list.
+    classes
+        The classes of rules, the strongest first.
     limit
         The maximum number of steps of the search for an order under hard rules.
     explain
@@ -113,8 +130,27 @@ def postrank(
     >>> "".join(result)
     'ebcdfa'
     """
-    settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
-    prepared = prepare(docs, check_rules(rules), scores, settings, query, check_day(today), fields)
+    settings = Settings(
+        prior, base, pairs, scale, make_method(method), missing, conflicts, limit, tuple(classes)
+    )
+    values = read_context(context, check_query(query), today)
+    day = check_day(values.day if today is None else today)
+    if isinstance(rules, RuleStore):
+        numbers = rules.active_numbers(query, day, values)
+        listed = tuple(rules.rules[number] for number in numbers)
+    else:
+        listed = check_rules(rules)
+    prepared = prepare(
+        docs,
+        listed,
+        scores,
+        settings,
+        query,
+        day,
+        fields,
+        values,
+        read_insertable(insertable, fields),
+    )
     # Soft rules give the scores; hard rules restrict the places.
     (solution,) = solve([prepared], settings)
     placed = place_documents(prepared, solution, settings)

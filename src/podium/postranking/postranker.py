@@ -23,6 +23,7 @@ from podium.postranking.postrank import make_method
 from podium.postranking.result import PostRanking
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import (
+    DEFAULT_CLASSES,
     Conflicts,
     MissingDocuments,
     Settings,
@@ -52,7 +53,7 @@ class PostRanker(Ranker):
         copy.
     rules
         The rules for every list; see `postrank_batch` for these and the settings below.
-    prior, base, pairs, scale, method, missing, conflicts, limit
+    prior, base, pairs, scale, method, missing, conflicts, limit, classes
         How lists are post-ranked.
     queries, fields
         The text of queries and the fields of documents by their ids. The default: the texts of the
@@ -88,6 +89,7 @@ class PostRanker(Ranker):
     missing: MissingDocuments = "report"
     conflicts: Conflicts = "error"
     limit: int = SEARCH_LIMIT
+    classes: Sequence[str] = DEFAULT_CLASSES
 
     @property
     def ranker(self) -> Ranker:
@@ -127,7 +129,7 @@ class PostRanker(Ranker):
         check_day(self.today)
         Settings(
             self.prior, self.base, self.pairs, self.scale, make_method(self.method), self.missing,
-            self.conflicts, self.limit,
+            self.conflicts, self.limit, tuple(self.classes),
         )  # fmt: skip
 
     def result_parameters(self) -> dict[str, Any]:
@@ -158,7 +160,7 @@ class PostRanker(Ranker):
             data, self.rules, self.ranker.predict(data, **options), self.prior, self.base, self.pairs,
             scale=self.scale, method=self.method, queries=self.queries, fields=self.fields,
             today=self.today, missing=self.missing, conflicts=self.conflicts, limit=self.limit,
-            explain=explain,
+            classes=self.classes, explain=explain,
         )  # fmt: skip
 
     def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:

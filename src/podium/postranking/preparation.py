@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.postranking.binding import FieldTypes, bind, type_notes
-from podium.postranking.list_input import Catalogue, read_list
+from podium.postranking.list_input import Catalogue, look_up, read_list
 from podium.postranking.listing import Listing
 from podium.postranking.methods.problem import PostRankingProblem
 from podium.postranking.places.constraints import Constraint
+from podium.postranking.rules.context_values import ContextValues
 from podium.postranking.rules.rule import BoundRule, NumberedRule, Rule
 from podium.postranking.rules.rule_kinds import Hide
 from podium.postranking.settings import MissingDocuments, Settings
@@ -47,6 +48,8 @@ class PreparedList:
     rules: tuple[Rule, ...]
     unmatched_rules: tuple[NumberedRule, ...] = ()
     """Rules that name too few documents of the list."""
+    n_inserted: int = 0
+    """The number of documents at the end that rules added to the list."""
     yielded: frozenset[int] = frozenset()
     """The numbers of the hard rules that gave way to others and count as soft."""
     undecided: frozenset[int] = frozenset()
@@ -184,14 +187,16 @@ def prepare(
     query: str | None,
     today: datetime.date,
     fields: Catalogue | None = None,
+    values: ContextValues | None = None,
+    insertable: Catalogue | None = None,
 ) -> PreparedList:
     """Read a list and bind the active rules to it."""
     listing, sorted_scores = read_list(docs, scores, fields)
-    if query is not None and not isinstance(query, str):
-        raise UsageError(f"expected the text of a query, got {query!r}")
-    reasons = ((number, rule.reason_off(query, today)) for number, rule in enumerate(rules))
+    reasons = ((number, rule.reason_off(query, today, values)) for number, rule in enumerate(rules))
     off = {number: reason for number, reason in reasons if reason}
-    return prepare_listing(listing, sorted_scores, rules, settings, off)
+    return prepare_listing(
+        listing, sorted_scores, rules, settings, off, fields if insertable is None else insertable
+    )
 
 
 def prepare_listing(
@@ -200,13 +205,21 @@ def prepare_listing(
     rules: tuple[Rule, ...],
     settings: Settings,
     off: Mapping[int, str] | None = None,
+    insertable: Catalogue | None = None,
 ) -> PreparedList:
-    """Bind rules to a list; `off` has the reason why a rule is off, by its number."""
+    """Bind rules to a list; `off` has the reason why a rule is off, by its number.
+
+    Rules that insert documents take them from `insertable`.
+    """
     if settings.base == "margin" and scores is None:
         raise UsageError(
             "base='margin' needs the model's scores; use scores=..., or base='uniform'"
         )
     notes = dict(off or {})
+    n_listed = len(listing.docs)
+    if insertable and any(rule.inserts and n not in notes for n, rule in enumerate(rules)):
+        on = (rule for number, rule in enumerate(rules) if number not in notes)
+        listing, scores = _insert_documents(listing, scores, on, insertable)
     active: list[NumberedRule] = []
     unmatched: list[NumberedRule] = []
     # In an empty list every document is absent; this is not an error of a rule.
@@ -228,7 +241,22 @@ def prepare_listing(
             for bound_rule, reason in zip(bound_rules, reasons, strict=True)
             if rule.hard or not reason
         ]
-    return PreparedList(listing, scores, tuple(active), notes, rules, tuple(unmatched))
+    return PreparedList(
+        listing, scores, tuple(active), notes, rules, tuple(unmatched), len(listing.docs) - n_listed
+    )
+
+
+def _insert_documents(
+    listing: Listing, scores: Floats | None, rules: Iterable[Rule], insertable: Catalogue
+) -> tuple[Listing, Floats | None]:
+    """Return a list with the documents that rules insert at its end, with the lowest score."""
+    wanted = dict.fromkeys(doc for rule in rules if rule.inserts for doc in rule.named_docs)
+    docs = [doc for doc in wanted if doc not in listing.row and doc in insertable]
+    spend(len(wanted) + (len(listing.docs) if docs else 0))
+    if docs and scores is not None:
+        lowest = float(scores[-1]) if len(scores) else 0.0
+        scores = np.concatenate([scores, np.full(len(docs), lowest)])
+    return listing.extend(docs, look_up(insertable, docs)), scores
 
 
 def _bind_present(

@@ -48,12 +48,13 @@ class RuleOutcome(NamedTuple):
 class Move(NamedTuple):
     """The original and the new place of a document, both from 1, and the rules that moved it.
 
-    `to` is None for a hidden document. `because` is empty for a document that only closed the gap
-    of a hidden one, and for all documents with ``explain=False``.
+    `origin` is None for a document that a rule inserted. `to` is None for a hidden document.
+    `because` is empty for a document that only closed the gap of a hidden one, and for all
+    documents with ``explain=False``.
     """
 
     doc: Document
-    origin: int
+    origin: int | None
     to: int | None
     because: tuple[Rule, ...]
 
@@ -83,6 +84,8 @@ class PostRanking(DocumentOrder):
         The original place, from 1, of each document of `order`, then of each hidden one.
     because
         The rules that moved each of these documents; empty with ``explain=False``.
+    inserted
+        The documents that rules added to the list.
     proved_optimal
         Whether it is proved that no order within the hard rules has a lower sum of score times
         place.
@@ -100,6 +103,7 @@ class PostRanking(DocumentOrder):
     gradient_norm: float
     converged: bool
     proved_optimal: bool = True
+    inserted: tuple[Document, ...] = ()
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
@@ -107,13 +111,26 @@ class PostRanking(DocumentOrder):
         docs = chain(self.order, self.hidden)
         places = chain(range(1, len(self.order) + 1), repeat(None, len(self.hidden)))
         because = self.because or repeat((), len(self.origins))
-        return tuple(map(_make_move, zip(docs, self.origins, places, because, strict=True)))
+        return tuple(map(_make_move, zip(docs, self._old_places, places, because, strict=True)))
+
+    @cached_property
+    def _old_places(self) -> tuple[int | None, ...]:
+        """The original places; None for inserted documents."""
+        if not self.inserted:
+            return self.origins
+        inserted = set(self.inserted)
+        docs = chain(self.order, self.hidden)
+        return tuple(
+            None if doc in inserted else place
+            for doc, place in zip(docs, self.origins, strict=True)
+        )
 
     @cached_property
     def kendall(self) -> int:
-        """The number of pairs of documents that have changed their order."""
-        n = len(self.order)
-        places = np.array(self.origins[:n], dtype=np.float64).reshape(n, 1)
+        """The number of pairs of documents that have changed their order; inserted ones do not count."""
+        listed = [place for place in self._old_places[: len(self.order)] if place is not None]
+        n = len(listed)
+        places = np.array(listed, dtype=np.float64).reshape(n, 1)
         return int(kernels.disagreements(places, np.arange(n), np.array([0, n]))[0, 0, 0])
 
     @cached_property
@@ -123,8 +140,11 @@ class PostRanking(DocumentOrder):
         Documents that only closed the gap of a hidden one are not included: their place among the
         visible documents is the same.
         """
-        origins = sorted(move.origin for move in self.moves if move.to is not None)
-        closed_up = {origin: place for place, origin in enumerate(origins, start=1)}
+        shown = (move.origin for move in self.moves if move.to is not None)
+        origins = sorted(origin for origin in shown if origin is not None)
+        closed_up: dict[int | None, int] = {
+            origin: place for place, origin in enumerate(origins, start=1)
+        }
         return tuple(
             move
             for move in self.moves
@@ -142,7 +162,8 @@ class PostRanking(DocumentOrder):
         def move_cells(i: int) -> tuple[object, ...]:
             move = self.moves[i]
             reasons = ", ".join(map(str, move.because))
-            return ("hidden" if move.to is None else move.to, str(move.doc), move.origin, reasons)
+            origin = "inserted" if move.origin is None else move.origin
+            return ("hidden" if move.to is None else move.to, str(move.doc), origin, reasons)
 
         def rule_cells(i: int) -> tuple[object, ...]:
             outcome = self.rules[i]
@@ -168,8 +189,13 @@ class PostRanking(DocumentOrder):
         if documents < 1:
             raise UsageError(f"expected 1 document or more, got {documents!r}")
         ax = new_axes("drawing the moves of documents") if ax is None else ax
-        moved = {move.origin for move in self.moved}
-        draw_moves(ax, [(str(m.doc), m.origin, m.to) for m in self.moves], moved, documents)
+        moved = {move.origin or len(self.moves) for move in self.moved}
+        draw_moves(
+            ax,
+            [(str(m.doc), m.origin or len(self.moves), m.to) for m in self.moves],
+            moved,
+            documents,
+        )
         return ax
 
     def __repr__(self) -> str:

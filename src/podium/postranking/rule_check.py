@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from podium.data.trec import Run
+from podium.errors import UnknownNameError
 from podium.postranking.binding import FieldTypes, type_notes
 from podium.postranking.hidden_pins import hidden_findings
 from podium.postranking.list_input import Catalogue
@@ -17,7 +18,7 @@ from podium.postranking.rule_trial import Finding, RuleTrial, TrialProgress
 from podium.postranking.rules.dates_and_queries import normalise_query
 from podium.postranking.rules.files import RuleFile
 from podium.postranking.rules.rule import Rule
-from podium.postranking.settings import Settings, check_day, check_rules
+from podium.postranking.settings import DEFAULT_CLASSES, Settings, check_day, check_rules
 from podium.typing import Document
 
 
@@ -38,6 +39,7 @@ def examine_rules(
     queries: Mapping[str, str] | None = None,
     fields: Catalogue | None = None,
     today: datetime.date | None = None,
+    classes: Sequence[str] = DEFAULT_CLASSES,
     limit: int = SEARCH_LIMIT,
     progress: TrialProgress = lambda done, total: None,
 ) -> tuple[Finding, ...]:
@@ -56,6 +58,8 @@ def examine_rules(
         The lists for which the rules are meant, with queries and fields as in `postrank_batch`.
     today
         The day for rules with dates; rules that start later are also tried on their first days.
+    classes
+        The classes of rules, the strongest first; a rule of another class is an error.
     limit
         The maximum number of steps of the search for an order under hard rules.
     progress
@@ -71,13 +75,14 @@ def examine_rules(
     checked, day = check_rules(rules), check_day(today)
     findings = [
         *_ended_findings(checked, day),
+        *_class_findings(checked, classes),
         *_repeated_findings(checked),
         *unknown_findings(checked, fields),
     ]
     wrong_rules = {
         number for finding in findings for number in finding.rules if finding.level == "error"
     }
-    settings = Settings(missing="report", limit=limit)
+    settings = Settings(missing="report", limit=limit, classes=tuple(classes))
     trial = RuleTrial(checked, settings, progress)
     days = _days(checked, day)
     trial.run_over(days, run, queries, fields, wrong_rules)
@@ -93,6 +98,13 @@ def _ended_findings(rules: Sequence[Rule], day: datetime.date) -> Iterator[Findi
             yield Finding("warning", (number,), f"never acts: ended on {rule.ends}")
         elif not rule.hard and rule.weight == 0:
             yield Finding("warning", (number,), "never acts: its weight is 0")
+
+
+def _class_findings(rules: Sequence[Rule], classes: Sequence[str]) -> Iterator[Finding]:
+    for number, rule in enumerate(rules):
+        if rule.class_ and rule.class_ not in classes:
+            problem = UnknownNameError("class of rules", rule.class_, classes)
+            yield Finding("error", (number,), f"{problem}; without one of these it is the weakest")
 
 
 def _repeated_findings(rules: Sequence[Rule]) -> Iterator[Finding]:

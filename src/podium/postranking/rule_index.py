@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
+from podium.postranking.condition_index import ConditionIndex
 from podium.postranking.list_input import Catalogue, look_up
 from podium.postranking.listing import unknown_field
 from podium.postranking.preparation import PreparedList
 from podium.postranking.result import PostRanking
-from podium.postranking.rules.dates_and_queries import normalise_query
+from podium.postranking.rules.context_values import ContextValues
 from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import BY_FIELD, Each, Where
 from podium.typing import Document
@@ -65,8 +66,11 @@ class RuleIndex:
     every: bool = False
     has_texts: bool = True
     example_query: str = ""
+    values: ContextValues = field(default_factory=ContextValues)
+    """What all requests of the lists carry besides their queries."""
     always: list[int] = field(default_factory=list)
-    by_query: dict[str, list[int]] = field(default_factory=dict)
+    conditioned: list[int] = field(default_factory=list)
+    """The numbers of the rules for some queries or requests."""
     by_doc: dict[Document, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,27 +79,37 @@ class RuleIndex:
         for number, rule in enumerate(self.rules):
             if self.notes[number]:
                 continue
-            if rule.query is not None:
-                self.by_query.setdefault(normalise_query(rule.query), []).append(number)
-            elif self.every or not rule.named_docs or selects_by_field(rule):
+            if any(own is not None for own in (rule.query, rule.pattern, rule.condition)):
+                self.conditioned.append(number)
+            elif self.every or rule.inserts or not rule.named_docs or selects_by_field(rule):
                 self.always.append(number)
             else:
                 for doc in rule.named_docs:
                     self.by_doc.setdefault(doc, []).append(number)
+        self.conditions = ConditionIndex(self.rules[number] for number in self.conditioned)
 
-    def candidates(self, query: str, docs: Iterable[Document]) -> list[int]:
-        """Return the numbers of the rules for a query that can name one of these documents."""
+    def candidates(
+        self, query: str, docs: Iterable[Document], values: ContextValues | None = None
+    ) -> list[int]:
+        """Return the numbers of the rules for a request that can name one of these documents."""
         self.example_query = query
-        numbers = {*self.always, *self.by_query.get(normalise_query(query), ())}
-        if self.by_doc:
-            for doc in docs:
-                numbers.update(self.by_doc.get(doc, ()))
-        rules = self.rules
-        return [
-            number
-            for number in sorted(numbers)
-            if rules[number].pattern is None or not rules[number].reason_off(query, self.today)
-        ]
+        own = (self.values if values is None else values).with_query(query)
+        numbers = set(self.always)
+        listed = docs if isinstance(docs, Sequence) else list(docs)
+        for doc in listed if self.by_doc else ():
+            numbers.update(self.by_doc.get(doc, ()))
+        row: frozenset[Document] | None = None
+        for at in self.conditions.candidates(own):
+            number = self.conditioned[at]
+            rule = self.rules[number]
+            if rule.reason_off(query, self.today, own):
+                continue
+            if not (rule.query or self.every or rule.inserts or selects_by_field(rule)):
+                row = frozenset(listed) if row is None else row
+                if rule.named_docs and row.isdisjoint(rule.named_docs):
+                    continue
+            numbers.add(number)
+        return sorted(numbers)
 
     def check_fields(self, fields: Catalogue | None) -> None:
         """Raise if a rule uses a field that no document has."""
@@ -163,6 +177,8 @@ class RuleIndex:
             if self.has_texts or not self.example_query:
                 return reason
             return f"{reason}, compared with ids such as {self.example_query!r}, {UNKNOWN_TEXTS}"
+        if rule.condition is not None:
+            return f"no request with its documents is one where {rule.condition}"
         if rule.pattern is not None:
             return f"no list of a query like {rule.pattern!r} has its documents"
         return "names nothing in any list"

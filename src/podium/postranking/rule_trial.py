@@ -10,16 +10,16 @@ from typing import Literal
 from podium.data.trec import Run
 from podium.errors import UndecidedError
 from podium.postranking.conflict_reasons import conflict_reason
-from podium.postranking.conflict_resolution import YieldReason, find_weakest
 from podium.postranking.conflicts import find_conflict
 from podium.postranking.list_input import Catalogue
 from podium.postranking.listing import Listing
 from podium.postranking.preparation import PreparedList, prepare_listing
 from podium.postranking.query_lists import errors_naming, lists_of
 from podium.postranking.rule_index import RuleIndex, selects_by_field
-from podium.postranking.rules.dates_and_queries import normalise_query
+from podium.postranking.rule_strength import YIELD_TEXTS, StrengthOrder, YieldReason
 from podium.postranking.rules.rule import Rule, counts
 from podium.postranking.rules.selectors import ids
+from podium.postranking.sample_requests import TrialRequest, sample_requests
 from podium.postranking.settings import Settings
 from podium.work_budget import check_time
 
@@ -86,7 +86,7 @@ class RuleTrial:
         wrong_rules: Collection[int],
     ) -> None:
         """Try the rules on every list of a run and on ideal lists, on each of these days."""
-        samples = self._sample_queries()
+        samples = sample_requests(self.rules)
         self.total = len(days) * (len(samples) + (0 if run is None else len(run.groups)))
         for number, day in enumerate(days):
             if run is not None and (number == 0 or self._take_work(len(run.docids))):
@@ -115,7 +115,7 @@ class RuleTrial:
             with errors_naming(query_list.qid):
                 rules = tuple(index.rules[number] for number in candidates)
                 prepared = prepare_listing(
-                    query_list.listing, query_list.scores, rules, self.settings
+                    query_list.listing, query_list.scores, rules, self.settings, None, fields
                 )
             index.count_prepared(candidates, prepared)
             if prepared.hard_numbers:
@@ -128,14 +128,15 @@ class RuleTrial:
             elif not usage.rule.reason_off_today(day):
                 self.unused.setdefault(number, usage.note)
 
-    def on_ideal_lists(self, samples: Sequence[str], day: datetime.date) -> None:
+    def on_ideal_lists(self, samples: Sequence[TrialRequest], day: datetime.date) -> None:
         """Try rules that name documents by id on long lists of these documents."""
         index = RuleIndex(self.rules, day, every=True)
         simple = [self._is_simple(rule) for rule in self.rules]
         tried: set[Numbers] = set()
-        for query in samples:
+        for query, values in samples:
             self._step()
-            numbers = tuple(number for number in index.candidates(query, ()) if simple[number])
+            candidates = index.candidates(query, (), values)
+            numbers = tuple(number for number in candidates if simple[number])
             if numbers in tried:
                 continue
             tried.add(numbers)
@@ -157,11 +158,6 @@ class RuleTrial:
         """Subtract work from what may still be tried; return whether there was enough."""
         self.work -= work
         return self.work >= 0
-
-    def _sample_queries(self) -> list[str]:
-        """Return a query that no rule names, and one query for each query and pattern of a rule."""
-        texts = [normalise_query(rule.query or rule.pattern or "") for rule in self.rules]
-        return ["", *dict.fromkeys(text for text in texts if text)]
 
     def _is_simple(self, rule: Rule) -> bool:
         small = all(getattr(rule, what) <= MAX_IDEAL_LIST // 2 for what in counts(type(rule)))
@@ -258,8 +254,15 @@ class RuleTrial:
             if not all(rule.hard for rule in rules):
                 yield Finding("warning", numbers, message)
                 continue
-            weakest, why = find_weakest(rules)
-            if why != "priority" and (kind != "list" or (numbers, "ideal") in self.conflicts):
+            conditions = [str(rule.condition) for rule in rules if rule.condition is not None]
+            if conditions:
+                message += f", for requests where {' and '.join(dict.fromkeys(conditions))}"
+            weakest, why = StrengthOrder(self.settings.classes).find_weakest(rules)
+            if (
+                not conditions
+                and why not in ("class", "priority")
+                and (kind != "list" or (numbers, "ideal") in self.conflicts)
+            ):
                 yield Finding("error", numbers, message)
             else:
                 message += _yields(rules, weakest, why)
@@ -300,7 +303,9 @@ class RuleTrial:
             )
 
 
-def _rename_documents(rules: Iterable[tuple[str, Sequence[Sequence[object]], Numbers]]) -> Shape:
+def _rename_documents(
+    rules: Iterable[tuple[str, Sequence[Sequence[object]], tuple[float, ...]]],
+) -> Shape:
     """Return rules with their documents numbered in the order of their first use."""
     name: dict[object, int] = {}
     return tuple(
@@ -345,9 +350,4 @@ def _yields(rules: Sequence[Rule], weakest: int, why: YieldReason) -> str:
     """Return which rule of a conflict gives way when the list is served, and why."""
     if len(rules) == 1:
         return "; it gives way when the list is served"
-    reasons = {
-        "priority": "its priority is the lowest",
-        "pin": "a pin gives way to a hide",
-        "name": "its name sorts last",
-    }
-    return f"; {rules[weakest].label} gives way when the list is served: {reasons[why]}"
+    return f"; {rules[weakest].label} gives way when the list is served: {YIELD_TEXTS[why]}"

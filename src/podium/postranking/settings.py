@@ -28,6 +28,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """The choices of each setting that is a word."""
 
 
+DEFAULT_CLASSES = ("legal", "stock", "campaign")
+"""The classes of rules, the strongest first."""
+MAX_CLASSES = 20
+"""The largest number of classes."""
 MAX_PRIOR = 1e9
 """The largest prior; above it, only the prior would count."""
 
@@ -44,6 +48,7 @@ class Settings:
     missing: MissingDocuments = "error"
     conflicts: Conflicts = "error"
     limit: int = SEARCH_LIMIT
+    classes: tuple[str, ...] = DEFAULT_CLASSES
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -53,8 +58,32 @@ class Settings:
             raise UsageError(
                 f"expected a prior of 0 to {MAX_PRIOR:g}, got {short_repr(self.prior)}"
             )
+        object.__setattr__(self, "classes", check_classes(self.classes))
         if type(self.limit) is not int or self.limit < 1:
             raise UsageError(f"expected a limit of 1 step or more, got {short_repr(self.limit)}")
+
+
+def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
+    """Return classes of rules as a tuple; raise `UsageError` if they are not different words.
+
+    Examples
+    --------
+    >>> check_classes(["legal", "stock"])
+    ('legal', 'stock')
+    """
+    if isinstance(classes, str) or not isinstance(classes, Iterable):
+        raise UsageError(
+            f"expected classes as a list, the strongest first, got {short_repr(classes)}"
+        )
+    listed = tuple(classes)
+    for class_ in listed:
+        if not isinstance(class_, str) or not class_:
+            raise UsageError(f"expected words as classes, got {short_repr(class_)}")
+    if len(set(listed)) < len(listed) or len(listed) > MAX_CLASSES:
+        raise UsageError(
+            f"expected at most {MAX_CLASSES} different classes, got {short_repr(list(listed))}"
+        )
+    return listed
 
 
 def check_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
@@ -78,3 +107,10 @@ def check_day(today: datetime.date | None) -> datetime.date:
     if not isinstance(today, datetime.date):
         raise UsageError(f"expected today to be a datetime.date, got {today!r}")
     return today
+
+
+def check_query(query: str | None) -> str | None:
+    """Return the text of a query; raise `UsageError` if it is something else."""
+    if query is not None and not isinstance(query, str):
+        raise UsageError(f"expected the text of a query, got {query!r}")
+    return query

@@ -20,11 +20,25 @@ RuleRecords = Annotated[
         max_length=1_000,
     ),
 ]
+ContextMap = Annotated[
+    dict[str, Any],
+    msgspec.Meta(
+        description="What the request carries for rules with a condition, such as "
+        '{"device": "mobile", "filters": {"brand": "DGT"}}; time is its time with an offset.'
+    ),
+]
 Prior = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
 class RequestPart(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """A part of a request; an unknown field is an error that names it."""
+
+
+class InsertableDocument(RequestPart):
+    """A document that rules may insert: its id, and fields that rules select by."""
+
+    id: Id
+    fields: dict[str, Any] | None = None
 
 
 class RankDocument(RequestPart):
@@ -58,6 +72,8 @@ class RankRequest(RequestPart):
     user: Text | None = None
     conflicts: Literal["yield", "error"] = "yield"
     today: datetime.date | None = None
+    context: ContextMap | None = None
+    insertable: list[Id | InsertableDocument] | None = None
 
     @property
     def n_documents(self) -> int:
@@ -95,6 +111,8 @@ class PostrankRequest(RequestPart):
     prior: Prior = 0.1
     conflicts: Literal["yield", "error"] = "yield"
     today: datetime.date | None = None
+    context: ContextMap | None = None
+    insertable: list[Id | InsertableDocument] | None = None
 
 
 class PostrankBatch(RequestPart):
@@ -143,13 +161,13 @@ class AnswerPart(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 class MoveInfo(AnswerPart, rename={"origin": "from"}):
-    """The place of a document before and after, from 1 (null: hidden), and the rules that moved it.
+    """The place of a document before (null: inserted) and after (null: hidden), and the rules that moved it.
 
     Documents that only close up behind hidden ones are not listed.
     """
 
     id: str
-    origin: int
+    origin: int | None
     to: int | None
     because: list[int]
     """Numbers of rules in `rules`, from 0."""
@@ -206,20 +224,22 @@ class RankAnswer(AnswerPart):
     """A ranked list.
 
     `order` has the rows of the request, from 0, best first; `scores`, `ids` and `contributions` are in
-    that order. Scores are the model's, even if rules changed the order. `base` is the part of a score
-    that no feature adds: with it, the contributions of a document add up to its score. `degraded` is
-    true if a hard rule gave way; `yielded` names it. `unapplied` has hard rules whose fields documents
-    lack. `base_positions` has the positions of the documents before the swaps, from 1.
+    that order, with null for a document that a rule inserted. Scores are the model's, even if rules
+    changed the order. `base` is the part of a score that no feature adds: with it, the contributions of
+    a document add up to its score. `degraded` is true if a hard rule gave way; `yielded` names it.
+    `unapplied` has hard rules whose fields documents lack. `base_positions` has the positions of the
+    documents before the swaps, from 1.
     """
 
     model: str
     version: str
-    order: list[int]
-    scores: list[float]
+    order: list[int | None]
+    scores: list[float | None]
     ids: list[str] | None = None
     id: str | None = None
+    inserted: list[str] | None = None
     user_class: str | None = None
-    contributions: list[dict[str, float]] | None = None
+    contributions: list[dict[str, float] | None] | None = None
     base: float | None = None
     hidden: list[str] | None = None
     degraded: bool | None = None
@@ -245,8 +265,9 @@ class PostrankAnswer(AnswerPart):
     """
 
     ids: list[str]
-    order: list[int]
+    order: list[int | None]
     id: str | None = None
+    inserted: list[str] | None = None
     hidden: list[str] | None = None
     degraded: bool | None = None
     yielded: list[YieldedRule] | None = None

@@ -16,6 +16,7 @@ from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_check import locate_finding, uncovered_documents, unknown_findings
 from podium.postranking.rule_index import field_names, selects_by_field
 from podium.postranking.rules.files import RuleFile, parse_rule_file, read_rule_file
+from podium.postranking.settings import DEFAULT_CLASSES
 from podium.rule_history.live_rules import live_rules
 from podium.rule_history.rule_folder import RuleFolder
 
@@ -79,30 +80,32 @@ class CheckedRules(NamedTuple):
         return uncovered_documents(samples.document_ids, fields, "--samples", "--docs")
 
 
-def read_served_rules(path: str) -> CheckedRules:
+def read_served_rules(path: str, classes: Sequence[str] = DEFAULT_CLASSES) -> CheckedRules:
     """Read a rule file, or what a folder of versions serves now; raises as `check_served_rules` does."""
     if not os.path.isdir(path):
-        return check_served_rules(read_rule_file(path), path)
+        return check_served_rules(read_rule_file(path), path, classes)
     now = datetime.datetime.now(datetime.UTC)
     folder = RuleFolder(path)
     live = live_rules(folder, now)
     name = os.path.join(path, live.name)
     try:
-        checked = check_served_rules(parse_rule_file(live.text, name), name)
+        checked = check_served_rules(parse_rule_file(live.text, name, folder=path), name, classes)
     except PodiumError as error:
         if not live.drafts:
             raise
-        newest = parse_rule_file(folder.newest().text, name)
+        newest = parse_rule_file(folder.newest().text, name, folder=path)
         reason = f"the drafts {', '.join(live.drafts)} are not served: {error}"
-        return check_served_rules(newest, name)._replace(notes=(*live.reasons, reason))
+        return check_served_rules(newest, name, classes)._replace(notes=(*live.reasons, reason))
     return checked._replace(notes=live.reasons)
 
 
-def check_served_rules(file: RuleFile, path: str) -> CheckedRules:
+def check_served_rules(
+    file: RuleFile, path: str, classes: Sequence[str] = DEFAULT_CLASSES
+) -> CheckedRules:
     """Return checked rules; raise if hard rules can never hold together and priorities do not decide."""
     if file.errors:
         raise file.errors[0]
-    conflicts = _hard_rule_conflicts(file)
+    conflicts = _hard_rule_conflicts(file, classes)
     for conflict in conflicts:
         if conflict.level == "error":
             line, message = locate_finding(conflict, file)
@@ -118,10 +121,10 @@ def check_served_rules(file: RuleFile, path: str) -> CheckedRules:
     return CheckedRules(file, tuple(conflicts), Path(path).name)
 
 
-def _hard_rule_conflicts(file: RuleFile) -> list[Finding]:
+def _hard_rule_conflicts(file: RuleFile, classes: Sequence[str]) -> list[Finding]:
     """Find the hard rules of a file that cannot hold together on any list with their documents."""
     hard = [number for number, rule in enumerate(file.rules) if rule.hard]
-    findings = examine_rules([file.rules[number] for number in hard])
+    findings = examine_rules([file.rules[number] for number in hard], classes=classes)
     return [
         replace(finding, rules=tuple(hard[number] for number in finding.rules))
         for finding in findings

@@ -71,10 +71,24 @@ def openapi(version: str) -> dict[str, Any]:
 
 def _rule_schemas() -> dict[str, Any]:
     """Return the kinds of rules, as the schema of rule files has them."""
-    kinds = {kind: schema()["$defs"][kind] for kind in RULES}
-    choices = [schema_reference(f"Rule-{kind}") for kind in kinds]
-    return {"Rule": {"anyOf": choices}} | {
-        f"Rule-{kind}": definition for kind, definition in kinds.items()
+    definitions = schema()["$defs"]
+    kinds = {name: definitions[name] for name in definitions if name != "rule"}
+    choices = [schema_reference(f"Rule-{kind}") for kind in RULES]
+    named = {f"Rule-{name}": _renamed(kind) for name, kind in kinds.items()}
+    return {"Rule": {"anyOf": choices}, **named}
+
+
+def _renamed(node: Any) -> Any:
+    """Return a schema with references to components of the description."""
+    if isinstance(node, list):
+        return [_renamed(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: value.replace("#/$defs/", "#/components/schemas/Rule-")
+        if key == "$ref"
+        else _renamed(value)
+        for key, value in node.items()
     }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from podium.apps.http.refusals import Refusal
 from podium.apps.serving.body_types import (
@@ -22,9 +23,11 @@ from podium.apps.serving.body_types import (
 from podium.apps.serving.error_answers import refusal_of
 from podium.apps.serving.unapplied_rules import FieldSources, find_unapplied_rules
 from podium.errors import ConflictError
-from podium.postranking import PostRanking, Rule, postrank, rules_from
+from podium.postranking import PostRanking, Rule, RuleStore, postrank, rules_from
+from podium.postranking.rules.context_values import ContextValues, read_context
 from podium.postranking.rules.field_conditions import Fields
-from podium.work_budget import bounded_steps
+from podium.postranking.settings import DEFAULT_CLASSES, check_day
+from podium.work_budget import bounded_steps, check_time
 
 MAX_RULE_DOCUMENT_PAIRS = 5_000_000
 """The largest product of documents and rules; a larger one would block a thread for long."""
@@ -39,12 +42,33 @@ CONTAINERS = (list, dict)
 """Types of JSON values that have values in them."""
 
 
+class ActiveRules(NamedTuple):
+    """The rules of a request or of the service, and the numbers of those that are on."""
+
+    rules: tuple[Rule, ...]
+    numbers: list[int]
+    day: datetime.date
+    values: ContextValues
+    classes: tuple[str, ...] = DEFAULT_CLASSES
+
+    @property
+    def active(self) -> tuple[Rule, ...]:
+        """The rules that are on."""
+        return tuple(map(self.rules.__getitem__, self.numbers))
+
+
 @dataclass(frozen=True, eq=False)
 class ServedRules:
     """The service's rules, and the fields of documents by their ids; None if it has none."""
 
     rules: tuple[Rule, ...] | None = None
     fields: Mapping[str, Fields] | None = None
+    classes: tuple[str, ...] = DEFAULT_CLASSES
+
+    @cached_property
+    def store(self) -> RuleStore:
+        """The rules with an index of their conditions."""
+        return RuleStore(self.rules or ())
 
     def choose(self, requested: bool | Sequence[Mapping[str, Any]] | None) -> tuple[Rule, ...]:
         """Return the rules of a request: its own, or those of the service."""
@@ -60,9 +84,38 @@ class ServedRules:
         """The names of all fields of the catalogue."""
         return frozenset(name for own in (self.fields or {}).values() for name in own)
 
+    def activate(self, request: RankRequest | PostrankRequest) -> ActiveRules:
+        """Return the rules that are on for a request."""
+        rules = self.choose(request.rules)
+        values = read_context(context_of(request), request.query, request.today)
+        day = check_day(values.day if request.today is None else request.today)
+        if rules is self.rules:
+            numbers = self.store.active_numbers(request.query, day, values)
+        else:
+            numbers = [
+                n for n, r in enumerate(rules) if not r.reason_off(request.query, day, values)
+            ]
+        return ActiveRules(rules, numbers, day, values, self.classes)
+
     def sources(self, feature_names: Sequence[str] = ()) -> FieldSources:
         """Return where fields come from, for a request with these features."""
         return FieldSources(self.fields, self.field_names, feature_names)
+
+    def insertable(
+        self, chosen: ActiveRules, request: RankRequest | PostrankRequest
+    ) -> list[dict[str, Any]]:
+        """Return the documents that the active rules insert and that the catalogue or the request has."""
+        wanted = dict.fromkeys(
+            str(doc) for rule in chosen.active if rule.inserts for doc in rule.named_docs
+        )
+        if not wanted:
+            return []
+        own: dict[Any, Fields] = {}
+        for doc in request.insertable or ():
+            own |= {doc: {}} if isinstance(doc, str) else {doc.id: doc.fields or {}}
+        check_documents(list(own.values()))
+        ids = [doc for doc in wanted if doc in own or doc in (self.fields or {})]
+        return self.records(ids, [own.get(id_) for id_ in ids])
 
     def records(
         self, ids: Sequence[str], request_fields: Sequence[Fields | None]
@@ -81,6 +134,16 @@ class ServedRules:
             {**catalogue.get(id_, {}), **(own or {}), "id": id_}
             for id_, own in zip(ids, request_fields, strict=True)
         ]
+
+
+def context_of(request: RankRequest | PostrankRequest) -> Mapping[str, Any] | None:
+    """Return the context of a request, with its user class."""
+    user_class = getattr(request, "user_class", None)
+    return (
+        request.context
+        if user_class is None
+        else {"user_class": user_class, **(request.context or {})}
+    )
 
 
 def check_documents(fields: Sequence[Fields | None]) -> None:
@@ -128,46 +191,57 @@ class RuledList:
     hidden: list[str]
     yielded: list[YieldedRule]
     unapplied_rules: list[UnappliedRule] = field(default_factory=list)
+    inserted: list[str] = field(default_factory=list)
     moves: list[MoveInfo] | None = None
     rules: list[RuleInfo] | None = None
 
 
 def apply_rules(
     documents: Sequence[Mapping[str, Any]],
-    rules: tuple[Rule, ...],
+    chosen: ActiveRules,
     request: RankRequest | PostrankRequest,
     scores: Sequence[float] | None,
     sources: FieldSources,
+    insertable: Sequence[Mapping[str, Any]] = (),
     **options: Any,
 ) -> RuledList:
     """Return a list after its rules; rules on documents that are not in it do no harm."""
-    if len(documents) * len(rules) > MAX_RULE_DOCUMENT_PAIRS:
+    active = chosen.active
+    if len(documents) * len(active) > MAX_RULE_DOCUMENT_PAIRS:
         message = (
             f"expected at most {MAX_RULE_DOCUMENT_PAIRS:,} documents times rules, "
-            f"got {len(documents):,} times {len(rules):,}"
+            f"got {len(documents):,} times {len(active):,}"
         )
         raise Refusal(413, "too_many", message)
     try:
         with bounded_steps(MAX_STEPS):
             result = postrank(
-                documents, rules, scores, query=request.query, today=request.today, missing="report",
-                conflicts=request.conflicts, explain=bool(request.explain), **options,
+                documents, active, scores, query=request.query, today=request.today, missing="report",
+                conflicts=request.conflicts, classes=chosen.classes, explain=bool(request.explain),
+                context=context_of(request), insertable=insertable, **options,
             )  # fmt: skip
-            unapplied_rules = find_unapplied_rules(documents, rules, request, sources)
+            unapplied_rules = find_unapplied_rules(
+                documents, zip(chosen.numbers, active, strict=True), sources
+            )
     except ConflictError as error:
-        raise _conflict(error, rules) from error
+        raise _conflict(error, chosen) from error
     ids, hidden = [*map(str, result.order)], [*map(str, result.hidden)]
-    yielded = yielded_rules(result)
+    yielded = yielded_rules(result, chosen)
+    inserted = [*map(str, result.inserted)]
     if not request.explain:
-        return RuledList(ids, hidden, yielded, unapplied_rules)
+        return RuledList(ids, hidden, yielded, unapplied_rules, inserted)
     return RuledList(
-        ids, hidden, yielded, unapplied_rules, moves_of(result, rules), outcomes_of(result)
-    )
+        ids, hidden, yielded, unapplied_rules, inserted,
+        moves_of(result, chosen), outcomes_of(result, chosen, request.query),
+    )  # fmt: skip
 
 
-def yielded_rules(result: PostRanking) -> list[YieldedRule]:
+def yielded_rules(result: PostRanking, chosen: ActiveRules) -> list[YieldedRule]:
     """Return the hard rules that gave way, by their numbers, and the rules they gave way to."""
-    numbers = _numbers([outcome.rule for outcome in result.rules])
+    outcomes = list(zip(chosen.numbers, result.rules, strict=True))
+    if not any(outcome.yielded for _, outcome in outcomes):
+        return []
+    numbers = _numbers(chosen)
     return [
         YieldedRule(
             number=number,
@@ -175,27 +249,27 @@ def yielded_rules(result: PostRanking) -> list[YieldedRule]:
             undecided=outcome.undecided,
             to=[numbers[id(rule)] for rule in outcome.yielded_to],
         )
-        for number, outcome in enumerate(result.rules)
+        for number, outcome in outcomes
         if outcome.yielded
     ]
 
 
-def _conflict(error: ConflictError, rules: Sequence[Rule]) -> Refusal:
+def _conflict(error: ConflictError, chosen: ActiveRules) -> Refusal:
     """Return 409 for hard rules that cannot hold together, with their numbers."""
-    numbers = _numbers(rules)
+    numbers = _numbers(chosen)
     refusal = refusal_of(error)
     refusal.details["numbers"] = [numbers[id(rule)] for rule in error.rules]
     return refusal
 
 
-def _numbers(rules: Sequence[Rule]) -> dict[int, int]:
+def _numbers(chosen: ActiveRules) -> dict[int, int]:
     """Return the numbers of rules by their identity: two rules may be equal."""
-    return {id(rule): at for at, rule in enumerate(rules)}
+    return {id(chosen.rules[number]): number for number in chosen.numbers}
 
 
-def moves_of(result: PostRanking, rules: Sequence[Rule]) -> list[MoveInfo]:
+def moves_of(result: PostRanking, chosen: ActiveRules) -> list[MoveInfo]:
     """Return the documents that rules moved or hid, with these rules."""
-    numbers = _numbers(rules)
+    numbers = _numbers(chosen)
     return [
         MoveInfo(
             id=str(move.doc),
@@ -207,23 +281,32 @@ def moves_of(result: PostRanking, rules: Sequence[Rule]) -> list[MoveInfo]:
     ]
 
 
-def outcomes_of(result: PostRanking) -> list[RuleInfo]:
-    """Return the outcome of each rule."""
-    return [
-        RuleInfo(
-            rule=outcome.rule.label,
-            satisfied=outcome.satisfied,
-            slack=outcome.slack,
-            note=outcome.note,
-            yielded=outcome.yielded,
+def outcomes_of(result: PostRanking, chosen: ActiveRules, query: str | None) -> list[RuleInfo]:
+    """Return the outcome of each rule; a rule that is off has the reason as its note."""
+    active = dict(zip(chosen.numbers, result.rules, strict=True))
+    outcomes = []
+    for number, rule in enumerate(chosen.rules):
+        outcome = active.get(number)
+        if outcome is None:
+            check_time()
+            note = rule.reason_off(query, chosen.day, chosen.values)
+            outcomes.append(RuleInfo(rule=rule.label, satisfied=True, slack=0, note=note))
+            continue
+        outcomes.append(
+            RuleInfo(
+                rule=rule.label,
+                satisfied=outcome.satisfied,
+                slack=outcome.slack,
+                note=outcome.note,
+                yielded=outcome.yielded,
+            )
         )
-        for outcome in result.rules
-    ]
+    return outcomes
 
 
 def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> PostrankAnswer:
     """Return the answer to a list and rules."""
-    rules, documents = served_rules.choose(request.rules), request.documents
+    chosen, documents = served_rules.activate(request), request.documents
     ids = [doc if isinstance(doc, str) else doc.id for doc in documents]
     check_ids(ids)
     fields = [None if isinstance(doc, str) else doc.fields for doc in documents]
@@ -235,10 +318,11 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
         raise Refusal(422, "missing_score", message + '"uniform" needs no scores', at="documents")
     ruled = apply_rules(
         records,
-        rules,
+        chosen,
         request,
         scores,
         served_rules.sources(),
+        served_rules.insertable(chosen, request),
         base=request.base,
         prior=request.prior,
     )
@@ -246,8 +330,9 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
     order = ruled.ids[: request.k]
     return PostrankAnswer(
         ids=order,
-        order=[row[id_] for id_ in order],
+        order=[row.get(id_) for id_ in order],
         id=request.id,
+        inserted=ruled.inserted or None,
         hidden=ruled.hidden or None,
         degraded=bool(ruled.yielded) or None,
         yielded=ruled.yielded or None,

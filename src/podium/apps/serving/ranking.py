@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from podium.postranking import Hide
 from podium.typing import Floats
 from podium.work_budget import check_time
 
+T = TypeVar("T")
 EXPLAINED_ROWS = 1_000
 """Documents whose scores are explained between two checks of the deadline."""
 
@@ -54,25 +56,22 @@ def treated_answer(
         ruled, order = _rule_order(request, order, scores, ids, model, served_rules)
     order = order[: request.k]
     order, swaps = _swap(order, treatment, may_swap=_may_swap(request, treatment, served_rules))
-    top_scores: list[float] = scores[order].tolist()
+    rows = [row if row < len(scores) else None for row in order.tolist()]
+    listed = order[order < len(scores)]
+    top_scores: list[float] = scores[listed].tolist()
     contributions = (
-        _contributions(model, model.prepare(X)[order], user_class) if request.explain else None
+        _contributions(model, model.prepare(X)[listed], user_class) if request.explain else None
     )
     answer = RankAnswer(
         model=model.name,
         version=model.version,
-        order=order.tolist(),
-        scores=top_scores,
-        ids=None if ids is None else [ids[row] for row in order.tolist()],
+        order=rows,
+        scores=_at_rows(top_scores, rows),
+        ids=None if ids is None else _ids_at(ids, ruled, order),
         id=request.id,
         user_class=user_class,
-        hidden=(ruled.hidden or None) if ruled else None,
-        degraded=(bool(ruled.yielded) or None) if ruled else None,
-        yielded=(ruled.yielded or None) if ruled else None,
-        unapplied=(ruled.unapplied_rules or None) if ruled else None,
-        moves=ruled.moves if ruled else None,
-        rules=ruled.rules if ruled else None,
-        contributions=contributions,
+        **_rule_parts(ruled),
+        contributions=None if contributions is None else _at_rows(contributions, rows),
         # The score minus its contributions is the same for every row, so the first row is enough.
         base=top_scores[0] - sum(contributions[0].values()) if contributions else None,
         experiment=treatment.info(order.tolist(), mixed),
@@ -83,6 +82,33 @@ def treated_answer(
     return answer, treatment.record(request, answer, mixed)
 
 
+def _rule_parts(ruled: RuledList | None) -> dict[str, Any]:
+    """Return what an answer says about its rules; nothing without rules."""
+    if ruled is None:
+        return {}
+    return {
+        "inserted": ruled.inserted or None,
+        "hidden": ruled.hidden or None,
+        "degraded": bool(ruled.yielded) or None,
+        "yielded": ruled.yielded or None,
+        "unapplied": ruled.unapplied_rules or None,
+        "moves": ruled.moves,
+        "rules": ruled.rules,
+    }
+
+
+def _ids_at(ids: Sequence[str], ruled: RuledList | None, order: NDArray[np.int64]) -> list[str]:
+    """Return the ids of rows; inserted documents come after the rows of the request."""
+    every = [*ids, *(ruled.inserted if ruled else ())]
+    return [every[row] for row in order.tolist()]
+
+
+def _at_rows(values: Sequence[T], rows: Sequence[int | None]) -> list[T | None]:
+    """Return values of the listed rows, in their order; None for inserted documents."""
+    rest = iter(values)
+    return [None if row is None else next(rest) for row in rows]
+
+
 def _rule_order(
     request: RankRequest, order: NDArray[np.int64], scores: Floats, ids: list[str] | None,
     model: LoadedModel, served_rules: ServedRules,
@@ -90,7 +116,8 @@ def _rule_order(
     """Return the list of the rules, and the rows in its order."""
     sources = served_rules.sources(model.feature_names)
     ruled = _apply_rules(request, order, scores, ids, served_rules, sources)
-    row = {id_: at for at, id_ in enumerate(ids or ())}
+    # Inserted documents have no rows; they count on from the last one.
+    row = {id_: at for at, id_ in enumerate([*(ids or ()), *ruled.inserted])}
     return ruled, np.array([row[id_] for id_ in ruled.ids], dtype=np.int64)
 
 
@@ -113,8 +140,8 @@ def _may_swap(request: RankRequest, treatment: Treatment, served_rules: ServedRu
     """Return whether no hard rule of a request says how documents stand."""
     if not treatment.swap or request.rules is False:
         return True
-    rules = served_rules.choose(request.rules)
-    return not any(rule.hard and not isinstance(rule, Hide) for rule in rules)
+    active = served_rules.activate(request).active
+    return not any(rule.hard and not isinstance(rule, Hide) for rule in active)
 
 
 def ids_of(request: RankRequest) -> list[str] | None:
@@ -142,7 +169,7 @@ def _apply_rules(
     sources: FieldSources,
 ) -> RuledList:
     """Apply the rules of the request, or of the service, to the model's order."""
-    rules = served_rules.choose(request.rules)
+    chosen = served_rules.activate(request)
     if ids is None:
         if len(order):
             message = "expected ids of documents, by which rules name them, got none"
@@ -152,7 +179,8 @@ def _apply_rules(
     fields = [doc.fields for doc in request.documents or ()] or [None] * len(ids)
     check_documents(fields)
     records = served_rules.records([ids[row] for row in order], [fields[row] for row in order])
-    return apply_rules(records, rules, request, scores[order].tolist(), sources)
+    insertable = served_rules.insertable(chosen, request)
+    return apply_rules(records, chosen, request, scores[order].tolist(), sources, insertable)
 
 
 def _contributions(model: LoadedModel, X: Floats, user_class: str | None) -> list[dict[str, float]]:

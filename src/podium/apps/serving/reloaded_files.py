@@ -171,7 +171,7 @@ class ServedFiles:
             "experiment", settings.experiment, self._read_experiment, folder
         )
         self._editors = _optional_file("editors", settings.editors, read_editors, folder)
-        self._swap = settings.swap
+        self._swap, self._classes = settings.swap, settings.classes
         self._lock = Lock()
         for file in self.files:
             file.start()
@@ -214,7 +214,8 @@ class ServedFiles:
         checked: CheckedRules | None = None if self._rules is None else self._rules.value
         reasons = (file.reason for file in self.files)
         samples = demo_samples() if self._samples is None else self._samples.value
-        served_rules = ServedRules(None if checked is None else checked.file.rules, fields)
+        rules = None if checked is None else checked.file.rules
+        served_rules = ServedRules(rules, fields, self._classes)
         return ServedState(
             models,
             served_rules,
@@ -230,10 +231,11 @@ class ServedFiles:
 def _rules_source(settings: ServingSettings, copies_folder: str | None) -> ServedFile | None:
     """Return the rule file of the settings, or the folder of versions."""
     path = settings.rules
+    read = partial(read_served_rules, classes=settings.classes)
     if path is None or not (os.path.isdir(path) or settings.editors is not None):
-        return _optional_file("rules", path, read_served_rules, copies_folder)
+        return _optional_file("rules", path, read, copies_folder)
     RuleFolder(path)  # makes a folder that does not exist yet
-    return ServedRuleFolder("rules", path, read_served_rules, copies_folder)
+    return ServedRuleFolder("rules", path, read, copies_folder)
 
 
 def _now() -> datetime.datetime:

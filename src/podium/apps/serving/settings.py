@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from podium.apps.http.settings import AccessSettings
 from podium.apps.serving.event_log import Durability
 from podium.errors import UsageError
+from podium.postranking.settings import DEFAULT_CLASSES, check_classes
 
 MIB = 1 << 20
 SERVICE_ACCESS = AccessSettings(client_requests=5_000.0)
@@ -54,6 +55,8 @@ class ServingSettings:
         A file with an experiment, as `read_experiment_file` reads it.
     editors
         A file with the people who may save rules, as `read_editors` reads it; `rules` is then a folder.
+    classes
+        The classes of rules, the strongest first.
     swap
         The probability that two neighbours of a list are exchanged, so that propensities can be estimated.
 
@@ -83,6 +86,7 @@ class ServingSettings:
     experiment: str | None = None
     swap: float = 0.0
     editors: str | None = None
+    classes: tuple[str, ...] = DEFAULT_CLASSES
 
     def __post_init__(self) -> None:
         for name in ("max_body", "body_seconds", "seconds"):
@@ -99,6 +103,7 @@ class ServingSettings:
                 f"expected --events together with {option}, got no --events: without a log nothing can be "
                 "learned from the lists; give --events FILE"
             )
+        object.__setattr__(self, "classes", check_classes(self.classes))
         self._check_editing()
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
             raise UsageError("expected a token of printable ASCII characters, got other characters")

@@ -104,18 +104,21 @@ class Treatment:
         )  # fmt: skip
 
 
-def _add_mixed(attributes: ListAttributes, mixed: InterleavedList, order: Sequence[int]) -> None:
+def _add_mixed(
+    attributes: ListAttributes, mixed: InterleavedList, order: Sequence[int | None]
+) -> None:
     """Add teams, credits and ranks of the documents of an answer."""
+    rows = [-1 if row is None else row for row in order]  # an inserted document has no row
     team = dict(zip(mixed.docs, mixed.teams, strict=True))
-    attributes.teams = tuple([team.get(row, NO_TEAM) for row in order])
+    attributes.teams = tuple([team.get(row, NO_TEAM) for row in rows])
     if mixed.credits is not None:
         credit = dict(zip(mixed.docs, mixed.credits, strict=True))
-        attributes.credits = tuple([credit.get(row, 0.0) for row in order])
+        attributes.credits = tuple([credit.get(row, 0.0) for row in rows])
     if mixed.ranks is not None:
         one, other = (dict(zip(mixed.docs, ranks, strict=True)) for ranks in mixed.ranks)
         attributes.ranks = (
-            tuple([one.get(row, 0) for row in order]),
-            tuple([other.get(row, 0) for row in order]),
+            tuple([one.get(row, 0) for row in rows]),
+            tuple([other.get(row, 0) for row in rows]),
         )
 
 

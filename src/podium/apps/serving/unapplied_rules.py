@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from podium.apps.serving.body_types import PostrankRequest, RankRequest, UnappliedRule
+from podium.apps.serving.body_types import UnappliedRule
 from podium.postranking import Rule
 from podium.postranking.rule_index import field_names, selects_by_field
 from podium.postranking.rules.field_conditions import Fields
-from podium.postranking.settings import check_day
 from podium.work_budget import spend
 
 DocumentRecord = Mapping[str, Any]
@@ -44,17 +43,14 @@ class FieldSources:
 
 def find_unapplied_rules(
     documents: Sequence[DocumentRecord],
-    rules: Sequence[Rule],
-    request: RankRequest | PostrankRequest,
+    numbered_rules: Iterable[tuple[int, Rule]],
     sources: FieldSources,
 ) -> list[UnappliedRule]:
-    """Return the hard rules that are on for a request and do not see all documents."""
+    """Return the hard rules among those that are on that do not see all documents."""
     unapplied_rules = []
     lacking: dict[str, list[DocumentRecord]] = {}
-    for number, rule in enumerate(rules):
+    for number, rule in numbered_rules:
         if not rule.hard or not selects_by_field(rule):
-            continue
-        if rule.reason_off(request.query, check_day(request.today)):
             continue
         names = []
         for name in dict.fromkeys(field_names(rule)):

@@ -5,24 +5,29 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, NoReturn
 
 from podium.errors import PodiumError, UnknownNameError, UsageError
 from podium.postranking.rules.field_conditions import cut_text, short_repr
 from podium.postranking.rules.plain_yaml import UnquotedScalar, YamlMapping
-from podium.postranking.rules.rule import Rule, counts
+from podium.postranking.rules.request_conditions import When
+from podium.postranking.rules.rule import Rule, counts, measures
 from podium.postranking.rules.rule_kinds import RULES
 from podium.postranking.rules.selectors import Each, Selector, Where
+from podium.postranking.rules.value_files import with_file_values
+from podium.postranking.rules.when_entries import read_when
 from podium.typing import Document
 
 PARTS = ("first", "second")
 """The keys of the documents of a rule with two roles."""
 CHOOSERS = ("docs", "where", "each")
 """The keys that select the documents of other rules."""
-COMMON = tuple(own.name for own in fields(Rule))
+COMMON = tuple(own.name.rstrip("_") for own in fields(Rule))
 """The keys that every rule may have."""
-TEXTS, DATES = ("query", "pattern", "name"), ("starts", "ends")
+TEXTS, DATES = ("query", "pattern", "name", "class"), ("starts", "ends")
+PARAMETERS = {"class": "class_"}
+"""The keys that are other words in Python."""
 
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -31,9 +36,15 @@ _TRUTHS = {
 }
 
 _WORDS_BY_RULE = {
-    "top-k": "promote boost raise up rank-up upweight favour favor prefer",
+    "top-k": "promote",
+    "boost": "raise up rank-up upweight favour favor prefer multiply",
     "pin": "elevate curate sponsor pin-to-top first position fix place promoted",
-    "not-top-k": "bury demote down rank-down lower downweight sink",
+    "not-top-k": "demote",
+    "bury": "down rank-down lower downweight sink",
+    "insert": "add include inject includes",
+    "mix": "ratio blend interleave mixing",
+    "take-turns": "round-robin rotate alternate",
+    "fair-share": "fair fa*ir fairness",
     "hide": "exclude remove block filter delete ban suppress blacklist drop",
     "at-most": "limit max maximum cap diversity diversify diverse spread",
     "at-least": "min minimum ensure quota guarantee",
@@ -55,21 +66,24 @@ class RuleEntryError(Exception):
         super().__init__(message)
 
 
-def read_entry(entry: Any, ids: Ids) -> Rule:
-    """Return the rule of one entry; raise `RuleEntryError` if it is not a valid rule."""
-    return _RuleEntryReader(entry, ids).rule()
+def read_entry(entry: Any, ids: Ids, folder: str | None = None) -> Rule:
+    """Return the rule of one entry; raise `RuleEntryError` if it is not a valid rule.
+
+    Files of values for its condition are read from `folder`.
+    """
+    return _RuleEntryReader(entry, ids, folder).rule()
 
 
 class _RuleEntryReader:
     """Turns one entry of a rule file into a rule."""
 
-    def __init__(self, entry: Any, ids: Ids) -> None:
+    def __init__(self, entry: Any, ids: Ids, folder: str | None) -> None:
         if not isinstance(entry, Mapping):
             raise RuleEntryError(
                 "expected a rule, such as {rule: top-k, docs: a, k: 3}, got "
                 + describe_value(entry)
             )
-        self.entry, self.ids = entry, ids
+        self.entry, self.ids, self.folder = entry, ids, folder
         self.lines = entry.lines if isinstance(entry, YamlMapping) else {}
 
     def rule(self) -> Rule:
@@ -85,12 +99,12 @@ class _RuleEntryReader:
         arguments: dict[str, Any] = self.documents(kind)
         for key, value in self.entry.items():
             if key not in ("rule", *CHOOSERS, *PARTS):
-                arguments[key] = self.value(kind, key, value)
+                arguments[PARAMETERS.get(str(key), str(key))] = self.value(kind, key, value)
         for own in fields(kind):
             if (
                 own.name not in arguments
-                and own.name in counts(kind)
-                and type(own.default) is not int
+                and own.name in {**counts(kind), **measures(kind)}
+                and own.default is MISSING
             ):
                 self.refuse(f"a {kind.kind} rule needs {own.name}")
         try:
@@ -165,9 +179,17 @@ class _RuleEntryReader:
             return self.whole(key, value)
         if key in TEXTS:
             return self.text(key, value)
+        if key == "when":
+            return self.condition(key, value)
         if key in DATES:
             return self.date(key, value)
         return self.truth(key, value) if key == "hard" else self.number(key, value)
+
+    def condition(self, key: str, value: Any) -> When:
+        try:
+            return read_when(with_file_values(value, self.folder))
+        except PodiumError as error:
+            self.refuse(str(error), key)
 
     def text(self, key: str, value: Any, what: str = "text") -> str:
         """Return text exactly as written; numbers and Booleans of a mapping as YAML writes them."""
@@ -230,12 +252,14 @@ class _RuleEntryReader:
 
 def choosers_of(kind: type[Rule]) -> tuple[str, ...]:
     """Return the keys that select the documents of a rule with one role."""
+    if kind.joint or kind.inserts:
+        return CHOOSERS[2:] if kind.joint else CHOOSERS[:1]
     return CHOOSERS if kind.grouped else CHOOSERS[:2]
 
 
 def keys_of(kind: type[Rule]) -> list[str]:
     """Return every key that an entry of this kind may have."""
-    own = [f.name for f in fields(kind) if f.name not in kind.roles]
+    own = [f.name.rstrip("_") for f in fields(kind) if f.name not in kind.roles]
     documents = PARTS if len(kind.roles) == 2 else choosers_of(kind)
     return ["rule", *documents, *own]
 
@@ -257,7 +281,7 @@ def rule_entry(rule: Rule) -> dict[str, Any]:
     for own in fields(rule):
         value = getattr(rule, own.name)
         if own.name not in rule.roles and (not own.kw_only or value != own.default):
-            entry[own.name] = value
+            entry[own.name.rstrip("_")] = value.entry() if isinstance(value, When) else value
     return entry
 
 

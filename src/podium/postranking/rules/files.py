@@ -70,7 +70,7 @@ def read_rule_file(path: Path_, *, ids: Ids = str) -> RuleFile:
                 break
     except FileNotFoundError:
         raise FileNotFoundError(f"cannot read {name}: there is no such file") from None
-    return _read_tree(parse_yaml(data, name), ids, name)
+    return _read_tree(parse_yaml(data, name), ids, name, os.path.dirname(name) or ".")
 
 
 def rules_from(mapping: Mapping[str, Any], *, ids: Ids = str) -> tuple[Rule, ...]:
@@ -95,9 +95,14 @@ def parse_rules(text: str, name: str | None = None, *, ids: Ids = str) -> tuple[
     return _require_rules(parse_rule_file(text, name, ids=ids))
 
 
-def parse_rule_file(text: str, name: str | None = None, *, ids: Ids = str) -> RuleFile:
-    """Return the rules of a file's text with their lines, and the errors of all other entries."""
-    return _read_tree(parse_yaml(_encode(text), name), ids, name)
+def parse_rule_file(
+    text: str, name: str | None = None, *, ids: Ids = str, folder: str | None = None
+) -> RuleFile:
+    """Return the rules of a file's text with their lines, and the errors of all other entries.
+
+    Files of values are read from `folder`.
+    """
+    return _read_tree(parse_yaml(_encode(text), name), ids, name, folder)
 
 
 def rule_records(rules: Iterable[Rule]) -> list[dict[str, Any]]:
@@ -154,14 +159,14 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.represent_str)
 
 
-def _read_tree(tree: Any, ids: Ids, path: str | None) -> RuleFile:
+def _read_tree(tree: Any, ids: Ids, path: str | None, folder: str | None = None) -> RuleFile:
     entries = _entries(tree, path)
     rules, lines, errors = [], [], []
     for number, entry in enumerate(entries):
         check_time()
         line = entry.line if isinstance(entry, YamlMapping) else _line(entries, number)
         try:
-            rules.append(read_entry(entry, ids))
+            rules.append(read_entry(entry, ids, folder))
             lines.append(line or 0)
         except RuleEntryError as wrong:
             where = "" if path is not None else f"rules[{number}]: "

@@ -13,7 +13,7 @@ import yaml
 from podium.errors import DataError, MalformedLineError
 from podium.work_budget import check_time
 
-MAX_YAML_BYTES, MAX_YAML_DEPTH = 8 << 20, 6
+MAX_YAML_BYTES, MAX_YAML_DEPTH = 8 << 20, 16
 """The maximum number of bytes and levels of a file; more must be a mistake."""
 
 HINTS = {

@@ -7,14 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cache, cached_property
-from typing import Annotated, ClassVar, NamedTuple, NoReturn, Self, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, Self, get_args, get_type_hints
 
 from podium.errors import UsageError
 from podium.postranking.methods.preferences import Preferences
 from podium.postranking.places.constraints import Constraint
+from podium.postranking.rules.context_values import ContextValues
 from podium.postranking.rules.dates_and_queries import reason_off_for, reason_off_on
-from podium.postranking.rules.field_conditions import short_repr
+from podium.postranking.rules.field_conditions import cut_text, short_repr
+from podium.postranking.rules.request_conditions import When
 from podium.postranking.rules.selectors import BY_FIELD, Each, Selector, Where, freeze, ids, show
+from podium.postranking.rules.when_entries import read_when
 from podium.typing import Document
 
 MAX_NUMBER = 2**31 - 1
@@ -37,6 +40,18 @@ class WholeNumbers:
 
     def __contains__(self, value: object) -> bool:
         return type(value) is int and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class RealNumbers:
+    """The numbers from `low` to `high`."""
+
+    low: float
+    high: float
+
+    def __contains__(self, value: object) -> bool:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and self.low <= value <= self.high  # type: ignore[operator]
 
 
 FromOne = Annotated[int, WholeNumbers(1)]
@@ -65,6 +80,11 @@ class Rule(ABC):
         The first and the last day on which it holds.
     priority
         If hard rules conflict and ``conflicts="yield"``, the rule of lower priority gives way.
+    class_
+        The class of the rule, such as ``legal``, ``stock`` or ``campaign``; ``class`` in files. A
+        rule of a weaker class gives way, whatever its priority; see ``classes`` of `postrank`.
+    when
+        A condition on what the request carries, as in a rule file, such as ``{"device": "mobile"}``.
     """
 
     kind: ClassVar[str]
@@ -76,6 +96,10 @@ class Rule(ABC):
     """Whether a soft rule chooses documents from the order of the other rules."""
     grouped: ClassVar[bool] = False
     """Whether the rule takes `Each`: it then applies to each value of a field separately."""
+    joint: ClassVar[bool] = False
+    """Whether a rule with `Each` sees all values together: each is a part of its bound rule."""
+    inserts: ClassVar[bool] = False
+    """Whether the rule adds its documents to the list."""
     _: KW_ONLY
     weight: float = 1.0
     hard: bool = False
@@ -85,6 +109,8 @@ class Rule(ABC):
     starts: datetime.date | None = None
     ends: datetime.date | None = None
     priority: int = 0
+    class_: str = ""
+    when: When | Mapping[str, Any] | None = None
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         """Raise for a field of rule files that Python writes as a selector, and say how."""
@@ -100,6 +126,8 @@ class Rule(ABC):
     def __post_init__(self) -> None:
         for own in fields(self):
             object.__setattr__(self, own.name, freeze(getattr(self, own.name)))
+        if isinstance(self.when, Mapping):
+            object.__setattr__(self, "when", read_when(self.when))
         self._check()
 
     def _check(self) -> None:
@@ -112,6 +140,10 @@ class Rule(ABC):
                 high = type(value) is int and value > whole.high
                 hint = f"at most {whole.high}" if high else "a whole number"
                 self._refuse(f"{what} of {whole.low} or more", value, hint)
+        for what, real in measures(type(self)).items():
+            value = getattr(self, what)
+            if value not in real:
+                self._refuse(f"{what} from {real.low:g} to {real.high:g}", short_repr(value))
         weight = self.weight
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise UsageError(f"expected a number as weight of {self}, got {short_repr(weight)}")
@@ -141,9 +173,9 @@ class Rule(ABC):
             self._refuse("each document once", selector)
 
     def _check_words(self) -> None:
-        for what in ("name", "query", "pattern"):
+        for what in ("name", "class_", "query", "pattern"):
             value = getattr(self, what)
-            if not isinstance(value, str) and not (value is None and what != "name"):
+            if not isinstance(value, str) and (value is not None or what in ("name", "class_")):
                 self._refuse(f"text as {what}", short_repr(value))
         for what, most in (("pattern", MAX_PATTERN_LENGTH), ("query", MAX_QUERY_LENGTH)):
             n_characters = len(getattr(self, what) or "")
@@ -151,6 +183,8 @@ class Rule(ABC):
                 self._refuse(f"at most {most:,} characters as {what}", f"{n_characters:,}")
         if self.query is not None and self.pattern is not None:
             self._refuse("a query or a pattern", "both")
+        if not isinstance(self.when, When | None):
+            self._refuse("a condition as when, such as {'device': 'mobile'}", short_repr(self.when))
         if not isinstance(self.hard, bool):
             self._refuse("hard to be True or False", short_repr(self.hard))
         if type(self.priority) is not int or abs(self.priority) > MAX_NUMBER:
@@ -168,9 +202,22 @@ class Rule(ABC):
         got_text = got if isinstance(got, str) and not hint else short_repr(got)
         raise UsageError(f"expected {expected}{hint and f' ({hint})'} in {self}, got {got_text}")
 
-    def reason_off(self, query: str | None, today: datetime.date) -> str:
-        """Return why the rule is off for this query on this day; empty if it is on."""
-        return self.reason_off_today(today) or reason_off_for(query, self.query, self.pattern)
+    def reason_off(
+        self, query: str | None, today: datetime.date, values: ContextValues | None = None
+    ) -> str:
+        """Return why the rule is off for this request on this day; empty if it is on.
+
+        Without the values of the request, its condition counts as met.
+        """
+        reason = self.reason_off_today(today) or reason_off_for(query, self.query, self.pattern)
+        if reason or values is None or self.condition is None or self.condition.is_met(values):
+            return reason
+        return f"is for requests where {cut_text(str(self.condition))}"
+
+    @property
+    def condition(self) -> When | None:
+        """Its condition on requests."""
+        return self.when if isinstance(self.when, When) else None
 
     def reason_off_today(self, today: datetime.date) -> str:
         """Return why the rule is off for all queries on this day; empty if it is on."""
@@ -187,8 +234,8 @@ class Rule(ABC):
         return tuple(doc for selector in self.selectors for doc in ids(selector))
 
     @cached_property
-    def numbers(self) -> tuple[int, ...]:
-        """Its numbers: k, m, gap, position."""
+    def numbers(self) -> tuple[float, ...]:
+        """Its numbers: k, m, gap, position, factor."""
         return tuple(
             getattr(self, name) for name in _own_fields(type(self)) if name not in self.roles
         )
@@ -261,6 +308,8 @@ class BoundRule(NamedTuple):
     def restrict(self, new_row: Mapping[int, int]) -> BoundRule:
         """Return the rule with only the documents that have a new row, with the new rows."""
         parts = tuple(tuple(new_row[row] for row in rows if row in new_row) for rows in self.parts)
+        if self.rule.joint:
+            parts = tuple(filter(None, parts))
         by_id = not any(isinstance(selector, BY_FIELD) for selector in self.rule.selectors)
         lost = sum(map(len, parts)) < sum(map(len, self.parts))
         return self._replace(parts=parts, n=len(new_row), hidden=by_id and lost)
@@ -269,7 +318,7 @@ class BoundRule(NamedTuple):
         """Return the places of its documents; hidden and absent ones come after the last place."""
         places = [place[row] for row in self.rows]
         if self.hidden or self.absent:
-            places.append(max(self.n, *self.rule.numbers) + 1)
+            places.append(int(max(self.n, *self.rule.numbers)) + 1)
         return places
 
     def slack(self, place: Sequence[int]) -> int:
@@ -290,10 +339,17 @@ def _own_fields(kind: type[Rule]) -> tuple[str, ...]:
 @cache
 def counts(kind: type[Rule]) -> dict[str, WholeNumbers]:
     """Return the counts and places among a rule's fields, and their ranges."""
+    return {name: range_ for name, range_ in _ranges(kind) if isinstance(range_, WholeNumbers)}
+
+
+@cache
+def measures(kind: type[Rule]) -> dict[str, RealNumbers]:
+    """Return the factors and shares among a rule's fields, and their ranges."""
+    return {name: range_ for name, range_ in _ranges(kind) if isinstance(range_, RealNumbers)}
+
+
+def _ranges(kind: type[Rule]) -> Iterator[tuple[str, object]]:
     hints = get_type_hints(kind, include_extras=True)
-    return {
-        own.name: whole
-        for own in fields(kind)
-        for whole in get_args(hints[own.name])[1:]
-        if isinstance(whole, WholeNumbers)
-    }
+    for own in fields(kind):
+        for range_ in get_args(hints[own.name])[1:]:
+            yield own.name, range_

@@ -1,4 +1,4 @@
-"""The kinds of rules: TopK, NotTopK, Pin, Before, Together, Apart, AtMost, AtLeast and Hide.
+"""The kinds of rules: TopK, NotTopK, Pin, Before, Together, Apart, AtMost, AtLeast, Hide and others.
 
 Each rule is a frozen value. A soft rule adds preferences with its weight; a hard rule adds
 constraints.
@@ -22,6 +22,8 @@ from podium.postranking.places.constraints import (
     TogetherConstraint,
     WindowConstraint,
 )
+from podium.postranking.rules.mixing_kinds import Exposure, FairShare, Mix, TakeTurns
+from podium.postranking.rules.placing_kinds import Boost, Bury, Insert
 from podium.postranking.rules.rule import BoundRule, FromOne, FromZero, Rule
 from podium.postranking.rules.selectors import Selector, ids, show
 
@@ -377,6 +379,13 @@ RULES: Registry[type[Rule]] = Registry(
         "at-most": AtMost,
         "at-least": AtLeast,
         "hide": Hide,
+        "boost": Boost,
+        "bury": Bury,
+        "insert": Insert,
+        "mix": Mix,
+        "take-turns": TakeTurns,
+        "fair-share": FairShare,
+        "exposure": Exposure,
     },
     subclasses_of(Rule, "kind"),
 )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
+from podium.features.stemmers import STEMMERS
 from podium.postranking.rules.entries import DATES, PARTS, choosers_of
 from podium.postranking.rules.files import VERSION
-from podium.postranking.rules.rule import MAX_NUMBER, MAX_WEIGHT, Rule, counts
+from podium.postranking.rules.rule import MAX_NUMBER, MAX_WEIGHT, Rule, counts, measures
 from podium.postranking.rules.rule_kinds import RULES
+from podium.postranking.rules.text_matching import MAX_EDITS
+from podium.postranking.rules.when_entries import BOUNDS, MATCHES
 
 RuleSchema = dict[str, Any]
 
@@ -35,6 +38,54 @@ _PART: RuleSchema = {
     ],
     "description": "An id, a list of ids, or where: and a condition.",
 }
+_WHEN: RuleSchema = {
+    "type": "object",
+    "minProperties": 1,
+    "properties": {
+        **{
+            key: {"type": "array", "items": {"$ref": "#/$defs/when"}, "minItems": 1}
+            for key in ("all", "any")
+        },
+        "not": {"$ref": "#/$defs/when"},
+        "time": {
+            "type": "object",
+            "properties": {
+                "zone": {"type": "string", "description": "Such as Europe/Berlin; UTC by default."},
+                "days": {**_IDS, "description": "Such as monday to friday."},
+                "hours": {**_IDS, "description": "Such as 08:00 to 20:00."},
+                "dates": {**_IDS, "description": "Such as 2026-11-27 to 2026-11-30."},
+            },
+            "additionalProperties": False,
+        },
+    },
+    "additionalProperties": {"$ref": "#/$defs/when-test"},
+}
+_WHEN_TEST: RuleSchema = {
+    "anyOf": [
+        *_IDS["anyOf"],
+        {
+            "type": "object",
+            "properties": {
+                **dict.fromkeys(MATCHES, _IDS),
+                "file": {
+                    "type": "string",
+                    "description": "A file beside this one, a value per line.",
+                },
+                "stem": {"enum": list(STEMMERS)},
+                "edits": {"type": "integer", "minimum": 0, "maximum": MAX_EDITS},
+            },
+            "additionalProperties": False,
+            "oneOf": [{"required": [key]} for key in (*MATCHES, "file")],
+        },
+        {
+            "type": "object",
+            "properties": {key: {"type": "number"} for key in BOUNDS},
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+    ],
+    "description": "A value, a list of values, or a mapping with is, glob, words or phrase.",
+}
 _COMMON: dict[str, RuleSchema] = {
     "weight": {
         "type": "number", "minimum": 0, "maximum": MAX_WEIGHT,
@@ -50,6 +101,15 @@ _COMMON: dict[str, RuleSchema] = {
         "type": "integer", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER,
         "description": "If hard rules conflict and may yield, the rule of lowest priority "
                        "gives way.",
+    },
+    "when": {
+        "$ref": "#/$defs/when",
+        "description": "A condition on what a request carries, such as {device: mobile}.",
+    },
+    "class": {
+        **_TEXT,
+        "description": "The class of the rule, such as legal, stock or campaign: a rule of a weaker "
+                       "class gives way.",
     },
 }  # fmt: skip
 for _date in DATES:
@@ -92,15 +152,20 @@ def schema() -> RuleSchema:
                 ],
             },
             **{name: _rule(kind) for name, kind in RULES.items()},
+            "when": _WHEN,
+            "when-test": _WHEN_TEST,
         },
     }
 
 
 def _rule(kind: type[Rule]) -> RuleSchema:
     """Return the schema of one kind of rule."""
-    own = {
+    own: RuleSchema = {
         name: {"type": "integer", "minimum": whole.low, "maximum": whole.high}
         for name, whole in counts(kind).items()
+    } | {
+        name: {"type": "number", "minimum": real.low, "maximum": real.high}
+        for name, real in measures(kind).items()
     }
     needed = [f.name for f in fields(kind) if f.name in own and f.default is MISSING]
     two = len(kind.roles) == 2

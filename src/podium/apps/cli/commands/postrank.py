@@ -15,6 +15,8 @@ from podium.apps.cli.error_reports import fail
 from podium.apps.cli.inputs.postrank_inputs import (
     LocatedRules,
     open_run_file,
+    read_classes,
+    read_context_pairs,
     read_lookups,
     read_rules_with_lines,
     uncovered_text,
@@ -48,7 +50,7 @@ MAX_REASONS_PER_MOVE = 3
 
 def run_postrank(options: PostrankOptions) -> None:
     """Apply rules to the lists of a run."""
-    settings = _settings(options)
+    settings, context = _settings(options), read_context_pairs(options.context)
     if options.out is not None:
         lookups = (path for path in (options.queries, options.docs) if path is not None)
         check_target(options.out, options.run, options.rules, *lookups)
@@ -66,7 +68,7 @@ def run_postrank(options: PostrankOptions) -> None:
             n_done, total = itertools.count(1), len(run.qids) if query is None else 1
             batches = postrank_stream(
                 run.chunks() if query is None else [run.read([query])], rules.rules, queries=texts,
-                fields=fields, today=options.today,
+                fields=fields, today=options.today, context=context,
                 progress=lambda n: progress(next(n_done), total), **settings,
             )  # fmt: skip
             if query is not None:
@@ -132,6 +134,7 @@ def _settings(options: PostrankOptions) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "prior": options.prior, "base": options.base, "pairs": options.pairs,
         "scale": options.scale, "conflicts": options.conflicts,
+        "classes": read_classes(options.classes),
         "method": make_soft_method(options.method, options.field, options.trade_off, options.docs),
     }  # fmt: skip
     Settings(**settings, missing="report")
@@ -230,7 +233,7 @@ def _explain(result: PostRanking, query: str, rules: LocatedRules, json: bool) -
         print_json(_json_explanation(result, query, rules))
         return
     rows = [
-        [str(move.doc), str(move.origin), "hidden" if move.to is None else str(move.to),
+        [str(move.doc), str(move.origin or "inserted"), "hidden" if move.to is None else str(move.to),
          _reasons(move.because)]
         for move in result.moves
     ]  # fmt: skip

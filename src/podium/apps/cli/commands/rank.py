@@ -7,6 +7,7 @@ import sys
 import typer
 
 from podium.apps.cli.error_reports import fail
+from podium.apps.cli.inputs.postrank_inputs import read_classes
 from podium.apps.cli.options.rank import RankOptions
 from podium.apps.serving.jsonl_filter import filter_lines
 from podium.apps.serving.reloaded_files import ServedFiles
@@ -21,6 +22,7 @@ def run_rank(options: RankOptions) -> None:
         docs=None if options.docs is None else str(options.docs),
         decimal=options.decimal,
         thousands=options.thousands,
+        classes=read_classes(options.classes),
     )
     state = ServedFiles(settings).state
     for warning in state.warnings:

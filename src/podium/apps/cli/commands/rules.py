@@ -8,6 +8,7 @@ import typer
 
 from podium.apps.cli.inputs.postrank_inputs import (
     TEXTS_ADVICE,
+    read_classes,
     read_lookups,
     read_run_file,
     uncovered_text,
@@ -72,8 +73,9 @@ def run_rules_check(options: RulesCheckOptions) -> None:
     lists = None if options.run is None else read_run_file(options.run)
     with counting_bar("checking") as progress:
         findings = examine_rules(
-            file.rules, lists, queries=texts, fields=fields, today=options.today, progress=progress
-        )
+            file.rules, lists, queries=texts, fields=fields, today=options.today,
+            classes=read_classes(options.classes), progress=progress,
+        )  # fmt: skip
     advice = "" if texts is not None else TEXTS_ADVICE
     entries = [
         *_form_errors(file),

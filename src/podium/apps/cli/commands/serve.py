@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from podium.apps.cli.inputs.postrank_inputs import read_classes
 from podium.apps.cli.options.serve import ServeOptions
 from podium.apps.cli.outputs.printing import print_json
 from podium.apps.cli.servers.listening_port import listen_or_fail
@@ -37,7 +38,7 @@ def run_serve(options: ServeOptions) -> None:
         reload_seconds=options.reload_seconds, drain_seconds=options.drain_seconds,
         access=access_settings(options),
         experiment=_path_text(options.experiment), swap=options.swap,
-        editors=_path_text(options.editors),
+        editors=_path_text(options.editors), classes=read_classes(options.classes),
     )  # fmt: skip
     service = make_service(settings)  # also for workers: an error in a file is reported once
     for warning in service.files.state.warnings:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -13,13 +14,15 @@ from podium.apps.cli.inputs.argument_order import advice_on_order
 from podium.apps.cli.inputs.input_files import reading_bar
 from podium.apps.cli.outputs.printing import printable
 from podium.data import IndexedRun, Run, read_queries, read_run
-from podium.errors import ConflictError, UnknownNameError
+from podium.data.number_parsing import decimal_of
+from podium.errors import ConflictError, UnknownNameError, UsageError
 from podium.postranking import Rule, RuleCost, read_fields
 from podium.postranking.binding import FieldTypes, type_notes
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_check import uncovered_documents
 from podium.postranking.rule_index import UNKNOWN_TEXTS, RuleUsage, field_names, selects_by_field
 from podium.postranking.rules.files import read_rule_file
+from podium.postranking.settings import check_classes
 
 RUN_ORDER = (
     "a run has lines such as: q1 Q0 doc7 1 0.5 name; podium predict MODEL DATA -o name.run writes one, "
@@ -126,3 +129,34 @@ def open_run_file(path: Path) -> IndexedRun:
     """Index a run with a progress bar; its lists are read when they are needed."""
     with reading_bar([path]) as progress, advice_on_order(RUN_ORDER):
         return IndexedRun(path, progress)
+
+
+def read_classes(text: str) -> tuple[str, ...]:
+    """Return the classes of rules in a list with commas.
+
+    Examples
+    --------
+    >>> read_classes("legal, stock")
+    ('legal', 'stock')
+    """
+    return check_classes([name.strip() for name in text.split(",") if name.strip()])
+
+
+def read_context_pairs(pairs: Sequence[str] | None) -> dict[str, Any] | None:
+    """Return ``NAME=VALUE`` pairs as a context; a value that spells a number is one.
+
+    Examples
+    --------
+    >>> read_context_pairs(["device=mobile", "basket=20"])
+    {'device': ['mobile'], 'basket': [20.0]}
+    """
+    context: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        if not name or not equals:
+            raise UsageError(f"expected --context NAME=VALUE, got {pair!r:.100}")
+        number = decimal_of(text)
+        context.setdefault(name, []).append(text if number is None else float(number))
+    if "time" in context:
+        return {**context, "time": context["time"][-1]}
+    return context or None

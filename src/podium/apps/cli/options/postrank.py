@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import ClusterOption, Force, Json, file_argument, file_option
+from podium.postranking.settings import DEFAULT_CLASSES
 
 RunFile = Annotated[Path, file_argument("RUN", "A TREC run.")]
 Queries = Annotated[
@@ -37,6 +38,25 @@ DocsThousands = Annotated[
 Today = Annotated[
     datetime | None,
     typer.Option(formats=["%Y-%m-%d"], help="The day for rules with dates; today by default."),
+]
+
+USUAL_CLASSES = ",".join(DEFAULT_CLASSES)
+RuleClasses = Annotated[
+    str,
+    typer.Option(
+        "--classes",
+        help="The classes of rules, the strongest first: if hard rules conflict, the weaker class gives "
+        "way before priorities count.",
+    ),
+]
+ContextPairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="NAME=VALUE",
+        help="What all requests carry, for rules with a condition, such as device=mobile; repeat it. "
+        "time=2026-11-19T08:00:00+01:00 is their time.",
+    ),
 ]
 
 
@@ -97,13 +117,15 @@ class PostrankOptions:
         float | None, typer.Option(help="For mmr and xquad: lambda; 0.5 by default.", min=0, max=1)
     ] = None
     today: Today = None
+    context: ContextPairs = None
     conflicts: Annotated[
         str,
         typer.Option(
-            help="If hard rules contradict each other: error, or yield. The lower priority gives "
-            "way, then a pin to a hide, then the rule whose name sorts last."
+            help="If hard rules contradict each other: error, or yield. The weaker class gives "
+            "way, then the lower priority, then a pin to a hide, then the rule whose name sorts last."
         ),
     ] = "error"
+    classes: RuleClasses = USUAL_CLASSES
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run to write; stdout by default.")
     ] = None

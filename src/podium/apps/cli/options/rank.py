@@ -7,7 +7,12 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import ClusterOption
-from podium.apps.cli.options.postrank import DocsDecimal, DocsThousands
+from podium.apps.cli.options.postrank import (
+    USUAL_CLASSES,
+    DocsDecimal,
+    DocsThousands,
+    RuleClasses,
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,7 @@ class RankOptions:
     rules: Annotated[
         Path | None, typer.Option(dir_okay=False, help='Rules for requests with "rules": true.')
     ] = None
+    classes: RuleClasses = USUAL_CLASSES
     docs: Annotated[
         Path | None,
         typer.Option(

@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import Json, data_argument, file_option
-from podium.apps.cli.options.postrank import Docs, DocsDecimal, DocsThousands, Queries, Today
+from podium.apps.cli.options.postrank import (
+    USUAL_CLASSES,
+    Docs,
+    DocsDecimal,
+    DocsThousands,
+    Queries,
+    RuleClasses,
+    Today,
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,7 @@ class RulesCheckOptions:
     decimal: DocsDecimal = "."
     thousands: DocsThousands = ""
     today: Today = None
+    classes: RuleClasses = USUAL_CLASSES
     json: Json = False
 
 

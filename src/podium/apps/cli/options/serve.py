@@ -7,7 +7,12 @@ from typing import Annotated, Literal
 import typer
 
 from podium.apps.cli.options import Json
-from podium.apps.cli.options.postrank import DocsDecimal, DocsThousands
+from podium.apps.cli.options.postrank import (
+    USUAL_CLASSES,
+    DocsDecimal,
+    DocsThousands,
+    RuleClasses,
+)
 from podium.apps.cli.options.web_access import (
     AllowedHost,
     ClientConnections,
@@ -61,6 +66,7 @@ class ServeOptions:
             "it. --rules is then a folder.",
         ),
     ] = None
+    classes: RuleClasses = USUAL_CLASSES
     docs: Annotated[
         Path | None,
         typer.Option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import msgspec
 
@@ -30,10 +31,9 @@ def preview(context: RequestContext, request: RulesPreview) -> PreviewAnswer:
     author_of(editing)
     with refusing():
         state = context.state
-        changed = ServedRules(
-            rules_from({"version": 1, "rules": request.rules}), state.rules.fields
-        )
-        served = ServedRules(state.rules.rules or (), state.rules.fields)
+        rules = rules_from({"version": 1, "rules": request.rules})
+        changed = replace(state.rules, rules=rules)
+        served = replace(state.rules, rules=state.rules.rules or ())
         lists, tried = [], 0
         for listed, is_live in _lists(context):
             check_time()
