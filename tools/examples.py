@@ -148,6 +148,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("names", nargs="*", metavar="PAGE", help="such as tutorial.md; all if none")
     options = parser.parse_args()
+    if unknown := {*options.names} - {page.name for page in pages()}:
+        parser.error(f"expected names of pages with examples, got {', '.join(sorted(unknown))}")
     for page in pages():
         if options.names and page.name not in options.names:
             continue

@@ -90,11 +90,12 @@ def test_options_import_nothing_of_the_library():
 
 @pytest.mark.parametrize(("path", "entry"), list(entries()))
 def test_the_table_agrees_with_the_command(path, entry):
-    name = "".join(part.capitalize() for part in path) + "Options"
+    words = [word for part in path for word in part.split("-")]
+    name = "".join(map(str.capitalize, words)) + "Options"
     options = getattr(import_module(f"podium.apps.cli.options.{entry.module}"), name)
     assert flat(inspect.cleandoc(options.__doc__).split("\n\n")[0]) == entry.help
     work = getattr(
-        import_module(f"podium.apps.cli.commands.{entry.module}"), f"run_{'_'.join(path)}"
+        import_module(f"podium.apps.cli.commands.{entry.module}"), f"run_{'_'.join(words)}"
     )
     assert list(inspect.signature(work).parameters) == ["options"]
 
@@ -118,7 +119,7 @@ def test_a_folder_of_commands_has_no_other_modules(folder):
     package = import_module(f"podium.apps.cli.{folder}")
     modules = {path.stem for path in Path(package.__file__).parent.glob("*.py")} - {"__init__"}
     shared = (
-        {"bagging", "preparation", "tables", "web_access", "judge"}
+        {"bagging", "machines", "preparation", "tables", "web_access", "judge"}
         if folder == "options"
         else set()
     )

@@ -292,7 +292,8 @@ def option_classes():
         )
         for path, command in inner.items():
             module = import_module(f"podium.apps.cli.options.{command.module}")
-            yield path, getattr(module, "".join(map(str.capitalize, path)) + "Options")
+            words = "-".join(path).split("-")
+            yield path, getattr(module, "".join(map(str.capitalize, words)) + "Options")
 
 
 def test_every_command_that_writes_files_has_force():
