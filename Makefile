@@ -7,7 +7,7 @@ CONSTRAINTS ?= -c constraints.txt
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS)
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/podium/kernels/native/*)
 
-.PHONY: demo test check docs screenshots bench soak clean help
+.PHONY: demo test check docs screenshots bench connectors soak clean help
 
 demo: $(VENV)/installed
 	$(BIN)/podium demo --force
@@ -46,6 +46,14 @@ screenshots: $(VENV)/installed-dev
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks $(QUICK)
 
+# Podium inside other packages, with the real packages, in an environment of their own. CONNECTORS=test_ir_datasets
+# runs one file; .ci/run runs the light ones.
+CONNECTORS ?= all
+connectors: export PYTHONDONTWRITEBYTECODE =
+connectors: .venv-connectors/installed
+	OMP_NUM_THREADS=1 .venv-connectors/bin/python -m pytest tests/connectors --connectors $(CONNECTORS)
+	.venv-connectors/bin/python -m tools.licences --check --connectors
+
 # The very large case counts, of which CI runs a tenth, and every paper's experiments, cut short. Of generated
 # cases (hypothesis) it tries three to ten times as many as `make test`: tests/support/case_counts.py.
 soak: $(VENV)/installed-dev
@@ -65,10 +73,11 @@ help:
 	@echo 'demo   set up and run the main job        check  linters, types, import order, docs'
 	@echo 'test   set up and run the tests           docs   refresh generated pages, build the site'
 	@echo 'bench  measure against other tools        soak   the very large case counts'
+	@echo 'connectors  test podium inside PyTorch, PyTerrier, MLflow and others'
 	@echo 'clean  remove what the others made        screenshots  take the pictures of the docs anew'
 
 clean:
-	rm -rf $(VENV) build site dist
+	rm -rf $(VENV) .venv-connectors build site dist
 
 # Editable, so that a changed Python file needs no new install; a changed kernel does.
 # With the demo comes what `podium serve` and `podium judge demo` need, which people try next.
@@ -85,4 +94,9 @@ $(VENV)/installed-dev: $(VENV)/bin/python $(SOURCES)
 
 $(VENV)/installed-bench: $(VENV)/installed-dev
 	$(PIP_INSTALL) -e '.[bench]'
+	touch $@
+
+.venv-connectors/installed: $(SOURCES) constraints-connectors.txt
+	$(PYTHON) -m venv .venv-connectors
+	.venv-connectors/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-connectors.txt -e '.[connectors]'
 	touch $@

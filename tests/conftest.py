@@ -33,6 +33,15 @@ def absent(reason: str) -> None:
     pytest.skip(reason)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Tests of connectors are selected by `make connectors` alone: their packages are not installed here."""
+    parser.addoption(
+        "--connectors",
+        default="none",
+        help="all, none, or files of tests/connectors: test_torch_losses,...",
+    )
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Two workers more than cores: browsers and servers let a worker wait a third of its time."""

@@ -2,6 +2,7 @@
 
 python -m tools.constraints --write    pins what is installed now; install '.[dev,bench]' first
 python -m tools.constraints --check    fails where a dependency has no pin, or one outside its range
+python -m tools.constraints --write --connectors    writes constraints-connectors.txt of '.[connectors]'
 
 `pip install .` does not read the file: users have the ranges of pyproject.toml.
 """
@@ -16,9 +17,10 @@ from collections.abc import Iterator
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tools.requirements import ROOT, installed, requirements
+from tools.requirements import CONNECTORS, CORE, ROOT, installed, requirements
 
 FILE = ROOT / "constraints.txt"
+CONNECTORS_FILE = ROOT / "constraints-connectors.txt"
 HEAD = """\
 # Versions that were tested together (Python 3.11), for make's targets and CI.
 # Made by: python -m tools.constraints --write
@@ -26,17 +28,25 @@ HEAD = """\
 _PIN = re.compile(r"([a-z0-9-]+)==([0-9][\w.!]*)")
 
 
-def pins() -> str:
+def groups(for_connectors: bool = False) -> dict[str, list[Requirement]]:
+    """Return the requirements by extra that a file pins."""
+    by_extra = requirements()
+    connectors = {extra: by_extra.pop(extra) for extra in CONNECTORS}
+    return {CORE: by_extra[CORE], **connectors} if for_connectors else by_extra
+
+
+def pins(for_connectors: bool = False) -> str:
     """Return the file's text: the installed version of every dependency, direct or indirect."""
-    all_requirements = [requirement for group in requirements().values() for requirement in group]
+    listed = [requirement for group in groups(for_connectors).values() for requirement in group]
+    # The local part of a version, as in 2.0+cpu, names a build that other indexes lack.
     lines = (
-        f"{name}=={distribution.version}\n"
-        for name, distribution in sorted(installed(all_requirements).items())
+        f"{name}=={distribution.version.partition('+')[0]}\n"
+        for name, distribution in sorted(installed(listed).items())
     )
     return HEAD + "".join(lines)
 
 
-def faults(text: str) -> Iterator[str]:
+def faults(text: str, for_connectors: bool = False) -> Iterator[str]:
     """Yield the faults of the file's text."""
     pinned: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -49,7 +59,7 @@ def faults(text: str) -> Iterator[str]:
             yield f"line {number}: {match[1]} has a second pin"
         else:
             pinned[match[1]] = match[2]
-    for extra, group in requirements().items():
+    for extra, group in groups(for_connectors).items():
         for requirement in group:
             yield from _faults_of(requirement, extra, pinned)
 
@@ -67,10 +77,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
-    if parser.parse_args().write:
-        FILE.write_text(pins())
-    if wrong := list(faults(FILE.read_text())):
-        sys.exit(f"constraints.txt: {'; '.join(wrong)}; run: python -m tools.constraints --write")
+    parser.add_argument("--connectors", action="store_true")
+    options = parser.parse_args()
+    if options.write:
+        file = CONNECTORS_FILE if options.connectors else FILE
+        file.write_text(pins(options.connectors))
+    for file, for_connectors in ((FILE, False), (CONNECTORS_FILE, True)):
+        if wrong := list(faults(file.read_text(), for_connectors)):
+            sys.exit(f"{file.name}: {'; '.join(wrong)}; run: python -m tools.constraints --write")
 
 
 if __name__ == "__main__":

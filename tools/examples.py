@@ -2,6 +2,7 @@
 
 python -m tools.examples --write    puts the real outputs into the pages
 python -m tools.examples --check    fails where a page prints something else
+python -m tools.examples --write --connectors    pages of connectors, in the environment of `make connectors`
 
 A page's ```python blocks (with >>>) share one session, its ```console blocks (with $) one folder;
 both start empty. ```sh blocks are for reading only.
@@ -28,6 +29,8 @@ from typing import Any
 from tools.forks import FORKS, run_podium
 
 ROOT = Path(__file__).resolve().parent.parent
+CONNECTORS = ROOT / "docs" / "connectors"
+"""Pages whose examples need the packages of `make connectors`."""
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 _PODIUM = re.compile(
@@ -38,10 +41,11 @@ _PODIUM = re.compile(
 
 
 def pages() -> Iterator[Path]:
-    """Yield every page with examples; those of generated pages are tested elsewhere."""
+    """Yield every page with examples; those of generated pages and of connectors are tested elsewhere."""
     yield ROOT / "README.md"
     for path in sorted((ROOT / "docs").rglob("*.md")):
-        if path.name not in ("cli.md", "benchmarks.md", "results.md") and path.parent.name != "api":
+        is_generated = path.name in ("cli.md", "benchmarks.md", "results.md")
+        if not is_generated and path.parent.name not in ("api", CONNECTORS.name):
             yield path
 
 
@@ -146,11 +150,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--connectors", action="store_true")
     parser.add_argument("names", nargs="*", metavar="PAGE", help="such as tutorial.md; all if none")
     options = parser.parse_args()
-    if unknown := {*options.names} - {page.name for page in pages()}:
+    listed = sorted(CONNECTORS.glob("*.md")) if options.connectors else list(pages())
+    if unknown := {*options.names} - {page.name for page in listed}:
         parser.error(f"expected names of pages with examples, got {', '.join(sorted(unknown))}")
-    for page in pages():
+    for page in listed:
         if options.names and page.name not in options.names:
             continue
         text, start = page.read_text(), time.perf_counter()

@@ -3,6 +3,7 @@
 python -m tools.licences            prints them; fails on GPL, AGPL, and a licence that is not stated
 python -m tools.licences --write    also writes docs/licences.md
 python -m tools.licences --check    also fails where the page is stale
+python -m tools.licences --write --connectors    the page of the extras of `make connectors`
 
 The page has what podium runs on and what its development needs; the benchmarks' peers are judged where they
 are installed.
@@ -17,15 +18,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution
 
-from tools.requirements import CORE, ROOT, installed, requirements
+from tools.requirements import CONNECTORS, CORE, ROOT, installed, requirements
 
 PAGE = ROOT / "docs" / "licences.md"
+CONNECTORS_PAGE = ROOT / "docs" / "connectors" / "licences.md"
 RUNTIME = (CORE, "arrow", "report", "web", "export", "dask", "catboost")
 DEVELOPMENT = "dev"
 OTHERS = "bench"
 
 # From the distribution's own LICENSE file, because its metadata says nothing.
-STATED = {"pgserver": "Apache-2.0"}
+STATED = {"pgserver": "Apache-2.0", "tiktoken": "MIT"}
 
 HEAD = """\
 # Licences
@@ -38,6 +40,15 @@ The LGPL is allowed. One library has it: `psycopg` with `psycopg-binary` (extra 
 PostgreSQL. Podium imports it unchanged. It is a separate package, which pip installs and anyone can replace
 by another version, and the LGPL permits such use by programs under any licence. Podium's own files contain
 nothing of it, and a store of judgments in SQLite never loads it.
+"""
+CONNECTORS_HEAD = """\
+# Licences of connectors
+
+Each [connector](index.md) is an extra of its own, and none of these packages is installed without it.
+`python -m tools.licences --write --connectors` makes this page, and `make connectors` checks it. What
+podium itself needs is on [another page](../licences.md).
+
+`connectors` installs what the recipes and the tests need.
 """
 _GPL = re.compile(r"\b(A?GPL)|(General Public License)|(Affero)", re.IGNORECASE)
 _LESSER = re.compile(
@@ -129,11 +140,17 @@ def page(listed: Iterable[Dependency]) -> str:
     return "\n".join(lines)
 
 
+def connectors_page(listed: Iterable[Dependency]) -> str:
+    """Return the page of the connectors: what they need beyond podium's core."""
+    rest = [dependency for dependency in listed if CORE not in dependency.extras]
+    return "\n".join([CONNECTORS_HEAD, *_table(rest, with_extras=True), ""])
+
+
 def _table(listed: Iterable[Dependency], with_extras: bool) -> Iterator[str]:
     yield "| package | licence |" + (" extra |" if with_extras else "")
     yield "| --- | --- |" + (" --- |" if with_extras else "")
     for dependency in listed:
-        extras = ", ".join(extra for extra in dependency.extras if extra in RUNTIME)
+        extras = ", ".join(extra for extra in dependency.extras if extra in (*RUNTIME, *CONNECTORS))
         yield f"| {dependency.name} | {dependency.licence} |" + (
             f" {extras} |" if with_extras else ""
         )
@@ -149,17 +166,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--connectors", action="store_true")
     options = parser.parse_args()
-    listed = dependencies([*RUNTIME, DEVELOPMENT])
+    if options.connectors:
+        listed, others = dependencies([CORE, *CONNECTORS]), []
+        file, text = CONNECTORS_PAGE, connectors_page(listed)
+    else:
+        listed, others = dependencies([*RUNTIME, DEVELOPMENT]), _peers()
+        file, text = PAGE, page(listed)
     if not options.check:
-        for dependency in [*listed, *_peers()]:
+        for dependency in [*listed, *others]:
             print(f"{dependency.name:28} {dependency.licence:45} {', '.join(dependency.extras)}")
-    if faults := [dependency.fault for dependency in [*listed, *_peers()] if dependency.fault]:
+    if faults := [dependency.fault for dependency in [*listed, *others] if dependency.fault]:
         sys.exit(f"licences: {'; '.join(faults)}")
     if options.write:
-        PAGE.write_text(page(listed))
-    elif options.check and (not PAGE.exists() or PAGE.read_text() != page(listed)):
-        sys.exit("docs/licences.md is stale; run: python -m tools.licences --write")
+        file.write_text(text)
+    elif options.check and (not file.exists() or file.read_text() != text):
+        sys.exit(f"{file.relative_to(ROOT)} is stale; run: python -m tools.licences --write")
 
 
 if __name__ == "__main__":

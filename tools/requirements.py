@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN = "podium-ltr"
 CORE = "core"
 """Name for the requirements without an extra."""
+CONNECTORS = ("torch", "pyterrier", "ir-datasets", "mlflow", "connectors")
+"""Extras for other packages, with an environment and pins of their own (`make connectors`)."""
 
 
 def requirements() -> dict[str, list[Requirement]]:

@@ -21,7 +21,7 @@ ROOMS = [
     "typing", "errors", "task_runner", "work_budget", "counted_nouns", "html_tables", "figure_style",
     "plugins", "kernels", "optim", "data", "features", "metrics", "losses", "aggregation", "feedback",
     "clicks", "labelling", "rankers", "ensemble", "multitask", "postranking", "rule_history",
-    "registry", "exchange", "testing", "cluster", "experiments", "apps", "__main__",
+    "registry", "exchange", "testing", "cluster", "experiments", "connectors", "apps", "__main__",
 ]  # fmt: skip
 
 

@@ -12,6 +12,10 @@ from tools.requirements import requirements
 
 def test_every_dependency_has_a_pin_inside_its_range():
     assert list(constraints.faults(constraints.FILE.read_text())) == []
+    connectors = constraints.CONNECTORS_FILE.read_text()
+    assert list(constraints.faults(connectors, for_connectors=True)) == []
+    without = connectors.replace("torch==", "torches==")
+    assert list(constraints.faults(without, for_connectors=True)) == ["torch (torch) has no pin"]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +44,9 @@ def test_requirements_are_those_of_every_extra_but_podium_itself():
 def test_make_installs_by_the_pins_and_the_demo_with_what_it_names():
     makefile = (ROOT / "Makefile").read_text()
     installs = [line for line in makefile.splitlines() if " -e '." in line]
-    assert len(installs) == 3
-    assert all(line.startswith("\t$(PIP_INSTALL) ") for line in installs)
+    assert len(installs) == 4
+    assert all(line.startswith("\t$(PIP_INSTALL) ") for line in installs[:3])
+    assert " -c constraints-connectors.txt -e '.[connectors]'" in installs[3]
     assert "pip install --quiet --disable-pip-version-check $(CONSTRAINTS)" in makefile
     assert installs[0].endswith("'.[report,web]'")
 

@@ -1,0 +1,27 @@
+"""Tests of connectors need packages that `make test` does not install: `make connectors` selects them."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests of this folder without --connectors; pytest counts them as deselected."""
+    chosen = config.getoption("--connectors").split(",")
+    if chosen == ["all"]:
+        return
+    left_out = [
+        item for item in items if HERE in item.path.parents and item.path.stem not in chosen
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+@pytest.fixture(scope="session")
+def load():
+    """Import a module of podium.connectors, or a package, when a test needs it."""
+    return importlib.import_module

@@ -1,0 +1,111 @@
+"""The example folder examples/shop: the commands of its README, and what they promise."""
+
+import json
+import re
+import runpy
+import shutil
+import sys
+
+import pytest
+
+import podium
+from tests.support import cli
+from tests.support.paths import ROOT
+from tests.support.ranking_service import eventually, running
+
+SHOP = ROOT / "examples" / "shop"
+README = (SHOP / "README.md").read_text()
+COMMANDS = [
+    line for block in re.findall(r"^```sh\n(.*?)^```$", README, re.M | re.S) for line in block.split("\n")
+]  # fmt: skip
+MODULES = ("engine", "features", "search")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A copy of the folder, in which scripts run and find one another."""
+    copy = tmp_path / "shop"
+    shutil.copytree(SHOP, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(copy)
+    monkeypatch.syspath_prepend(str(copy))
+    yield copy
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+def run_lines(lines, capsys, monkeypatch):
+    """Run lines of the README; return what the last one printed."""
+    printed = ""
+    for line in lines:
+        program, *words = line.split()
+        if program == "python":
+            monkeypatch.setattr(sys, "argv", words)
+            runpy.run_path(words[0], run_name="__main__")
+            printed = capsys.readouterr().out
+        elif program == "podium":
+            printed = cli.run(*words).output
+        else:
+            assert program in ("pip", "mv"), line
+            if program == "mv":
+                shutil.move(*words)
+    return printed
+
+
+def listed(printed):
+    """Title and price of each product of a printed list."""
+    rows = re.findall(r"^ *\d+  (.+?) +([\d.]+)  rated", printed, re.M)
+    return [(title, float(price)) for title, price in rows]
+
+
+def test_the_commands_of_the_readme_index_rank_and_learn(folder, capsys, monkeypatch):
+    serve = next(n for n, line in enumerate(COMMANDS) if line.startswith("podium serve"))
+    run_lines([line for line in COMMANDS[:serve] if line], capsys, monkeypatch)
+    after = [line.replace("600", "250") for line in COMMANDS[serve + 1 :] if line]
+    words = COMMANDS[serve].removesuffix(" &").split()[2:]
+    with running(*words, "--reload-seconds", "0.1") as (_, address):
+        monkeypatch.setenv("SHOP_SERVICE", address)
+        before = listed(run_lines(after[:1], capsys, monkeypatch))
+        old = podium.load("shop.podium")
+        run_lines(after[1:-1], capsys, monkeypatch)
+        monkeypatch.delitem(sys.modules, "search")
+        later = eventually(
+            lambda: (new := listed(run_lines(after[-1:], capsys, monkeypatch))) != before and new
+        )
+    in_stock = {p["title"] for p in products(folder) if p["stock"]}
+    assert len(before) == len(later) == 10
+    assert {title for title, _ in before + later} <= in_stock  # rule 1
+    assert any(title.startswith("Acme tent") for title, _ in before[:3])  # rule 2
+    assert price_share(podium.load("shop.podium")) > 2 * price_share(old)
+    assert discounted(later) < discounted(before), (before, later)
+
+
+def discounted(rows):
+    """The prices of a list, those of the first places counted most."""
+    return sum(price / place for place, (_, price) in enumerate(rows, start=1))
+
+
+def products(folder):
+    return [json.loads(line) for line in (folder / "products.jsonl").read_text().splitlines()]
+
+
+def price_share(ranker):
+    """How much the price counts, of all weights."""
+    weights = podium.explain(ranker)
+    return -weights["price"] / sum(map(abs, weights.values()))
+
+
+def test_features_are_the_scores_of_each_field(folder, capsys, monkeypatch):
+    run_lines(["python make_data.py", "python index.py"], capsys, monkeypatch)
+    from engine import FEATURES, retrieve
+
+    hits = retrieve("acme tent", size=500)
+    assert all(tuple(hit["features"]) == FEATURES for hit in hits)
+    by_title = {hit["id"]: hit["features"]["title_score"] for hit in hits}
+    by_title_alone = [hit["id"] for hit in retrieve("title:acme title:tent", size=500)]
+    assert {doc for doc, score in by_title.items() if score > 0} == set(by_title_alone)
+    words = {hit["id"]: hit["fields"]["title"].lower().split()[:2] for hit in hits}
+    best = max(by_title.values())
+    assert {d for d, s in by_title.items() if s == best} == {
+        d for d, w in words.items() if w == ["acme", "tent"]
+    }
+    assert retrieve("nothing has this word") == []
