@@ -57,7 +57,7 @@ def test_things_that_are_no_rankings_say_what_is_expected():
 
 def test_short_reprs():
     rankings = Rankings.of([["a", "b"], ["a"]])
-    assert repr(rankings) == "Rankings(2 rankers, 1 queries, 2 documents, 75% ranked)"
+    assert repr(rankings) == "Rankings(2 rankers, 1 query, 2 documents, 75% ranked)"
     assert repr(Kemeny()(rankings)) == "Consensus(2 documents, 1 queries proved optimal)"
     assert repr(optimised_weights(rankings, [1, 0], "borda")).startswith("LearnedWeights([")
 

@@ -338,7 +338,8 @@ def test_one_warning_tells_which_bags_stopped_early():
         ({"seed": -1}, "seed of bagged"),
         ({"ranker": RankSVM(C=-1.0)}, "C of ranksvm"),
         ({"ranker": Bagged(RankSVM())}, "bagged already"),
-        ({"ranker": "ranksvm"}, "ranker of bagged"),
+        ({"ranker": 5}, "ranker of bagged"),
+        ({"ranker": "ranksvmm"}, "unknown ranker 'ranksvmm'; did you mean ranksvm"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):

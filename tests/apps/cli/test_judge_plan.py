@@ -280,13 +280,13 @@ def test_what_an_export_leaves_out_is_told(done, tmp_path):
     )
     (tmp_path / "features.txt").write_text(rows)
     options = ("--features", tmp_path / "features.txt", "-o", tmp_path / "train.txt")
-    assert "note: 6 documents with features were not judged: left out" in told(
+    assert "note: no judgment for 6 documents with features: left out" in told(
         "export", done, *options
     )
     run("judge", "import", done, "-a", "cat")
     zero = told("export", done, *options, "--unjudged", "zero", "--force")
-    assert "6 documents with features were not judged: in with label 0" in zero
-    assert "6 sessions are not finished: left out" in zero
+    assert "no judgment for 6 documents with features: in with label 0" in zero
+    assert "6 unfinished sessions: left out" in zero
 
 
 @pytest.mark.parametrize(

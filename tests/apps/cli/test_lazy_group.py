@@ -14,6 +14,8 @@ import typer.main
 from podium.apps.cli import app
 from podium.apps.cli.command_table import COMMANDS
 from podium.apps.cli.lazy_group import CommandEntry, GroupEntry
+from podium.apps.cli.options.postrank import USUAL_CLASSES
+from podium.postranking.settings import DEFAULT_CLASSES
 from tests.support.cli import flat, run
 
 HEAVY = ("numpy", "scipy", "sklearn", "lightgbm", "matplotlib", "pandas", "fastapi", "sqlalchemy")
@@ -86,6 +88,10 @@ def test_options_import_nothing_of_the_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_options_repeat_the_usual_classes_of_rules():
+    assert USUAL_CLASSES.split(",") == list(DEFAULT_CLASSES)
 
 
 @pytest.mark.parametrize(("path", "entry"), list(entries()))

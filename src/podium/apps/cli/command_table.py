@@ -180,8 +180,8 @@ COMMANDS: Entries = {
             ),
             "agreement": CommandEntry(
                 "judge_agreement",
-                "Hold a machine assessor against people: agreement, biases, and what people should still "
-                "judge.",
+                "Hold a machine assessor against people: agreement, biases, drift, and what people should "
+                "still judge.",
             ),
             "export": CommandEntry(
                 "judge_export", "Write top-k truth, labels, grades or preferences to a file."

@@ -23,6 +23,7 @@ from podium.apps.cli.outputs.ranking_data_files import (
     writable_format,
     write_ranking_data,
 )
+from podium.counted_nouns import count_texts
 from podium.data import IndexedRun, Qrels, RankingData, concatenate, read_queries
 from podium.data.atomic_files import check_target
 from podium.data.file_formats import read_judgments
@@ -112,7 +113,8 @@ def run_features_make(options: FeaturesMakeOptions) -> None:
     if options.json:
         print_json({"file": str(options.out), **facts})
         return
-    typer.echo(f"{options.out}: {counts}", err=True)
+    sizes = count_texts(query=counts.queries, document=counts.documents, feature=counts.features)
+    typer.echo(f"{options.out}: {sizes}", err=True)
     if facts["queries_without_candidates"]:
         typer.echo(f"queries that find nothing: {facts['queries_without_candidates']:,}", err=True)
     if judged is not None:

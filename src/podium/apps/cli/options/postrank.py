@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import ClusterOption, Force, Json, file_argument, file_option
-from podium.postranking.settings import DEFAULT_CLASSES
 
 RunFile = Annotated[Path, file_argument("RUN", "A TREC run.")]
 Queries = Annotated[
@@ -40,7 +39,8 @@ Today = Annotated[
     typer.Option(formats=["%Y-%m-%d"], help="The day for rules with dates; today by default."),
 ]
 
-USUAL_CLASSES = ",".join(DEFAULT_CLASSES)
+USUAL_CLASSES = "legal,stock,campaign"
+"""Those of `podium.postranking.settings`, which would import NumPy for a help text."""
 RuleClasses = Annotated[
     str,
     typer.Option(
