@@ -84,12 +84,12 @@ class ListFigures:
         """The probability that users look at each of the first k places."""
         if self.examination is None:
             return discounts("log2", self.k)
-        given = np.asarray(self.examination, dtype=np.float64)
-        if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all() or not len(given):
+        looks = np.asarray(self.examination, dtype=np.float64)
+        if looks.ndim != 1 or not ((looks >= 0) & (looks <= 1)).all() or not len(looks):
             raise UsageError(
                 f"expected the probability of a look at each place, from 0 to 1, got {self.examination!r}"
             )
-        return np.concatenate([given[: self.k], np.zeros(max(0, self.k - len(given)))])
+        return np.concatenate([looks[: self.k], np.zeros(max(0, self.k - len(looks)))])
 
     @cached_property
     def clicks(self) -> Mapping[str, Mapping[str, float]]:

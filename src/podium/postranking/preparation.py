@@ -250,9 +250,9 @@ def _insert_documents(
     listing: Listing, scores: Floats | None, rules: Iterable[Rule], insertable: Catalogue
 ) -> tuple[Listing, Floats | None]:
     """Return a list with the documents that rules insert at its end, with the lowest score."""
-    wanted = dict.fromkeys(doc for rule in rules if rule.inserts for doc in rule.named_docs)
-    docs = [doc for doc in wanted if doc not in listing.row and doc in insertable]
-    spend(len(wanted) + (len(listing.docs) if docs else 0))
+    inserts = dict.fromkeys(doc for rule in rules if rule.inserts for doc in rule.named_docs)
+    docs = [doc for doc in inserts if doc not in listing.row and doc in insertable]
+    spend(len(inserts) + (len(listing.docs) if docs else 0))
     if docs and scores is not None:
         lowest = float(scores[-1]) if len(scores) else 0.0
         scores = np.concatenate([scores, np.full(len(docs), lowest)])

@@ -140,8 +140,8 @@ class PostRanking(DocumentOrder):
         Documents that only closed the gap of a hidden one are not included: their place among the
         visible documents is the same.
         """
-        shown = (move.origin for move in self.moves if move.to is not None)
-        origins = sorted(origin for origin in shown if origin is not None)
+        origins_of_visible = (move.origin for move in self.moves if move.to is not None)
+        origins = sorted(origin for origin in origins_of_visible if origin is not None)
         closed_up: dict[int | None, int] = {
             origin: place for place, origin in enumerate(origins, start=1)
         }

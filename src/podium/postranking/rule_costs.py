@@ -302,9 +302,9 @@ def _fights(after: RuledLists, before: RuledLists) -> tuple[tuple[Rule, int], ..
     lists: Counter[int] = Counter()
     rules: dict[int, Rule] = {}
     for qid, result in after.items():
-        held = {id(outcome.rule): outcome.satisfied for outcome in result.rules}
+        satisfied = {id(outcome.rule): outcome.satisfied for outcome in result.rules}
         for outcome in before[qid].rules:
-            if outcome.satisfied and not held[id(outcome.rule)]:
+            if outcome.satisfied and not satisfied[id(outcome.rule)]:
                 lists[id(outcome.rule)] += 1
                 rules[id(outcome.rule)] = outcome.rule
     return tuple((rules[key], n) for key, n in lists.most_common())

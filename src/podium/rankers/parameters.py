@@ -93,10 +93,8 @@ def check_parameters(owner: Any, name: str) -> None:
     for parameter, hint in parameter_types(owner_type).items():
         value = getattr(owner, parameter)
         if not _fits(value, hint):
-            instead = "; write an object, as in podium.ListNet()"
             raise UsageError(
                 f"expected {parameter} of {name} to be {describe_type(hint)}, got {value!r:.200}"
-                + instead * (parameter == "ranker" and isinstance(value, str))
             )
 
 

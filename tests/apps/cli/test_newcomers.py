@@ -475,7 +475,7 @@ def rules_of(entry):
         (
             "compare data.csv --rankers listnet --out o",
             1,
-            "queries; use fewer --folds, or larger --fractions, or data with more queries",
+            "of 1 query; use fewer --folds, or larger --fractions, or data with more queries",
         ),
         (
             "train lambdamart data.csv -o x.podium",
@@ -543,7 +543,7 @@ def rules_of(entry):
         ("rules check unequal.yaml", 1, "unequal.yaml:3: error: expected a condition such as"),
         ("rules check unequal.yaml", 1, "got 'price <> 3' (write != instead of <>)"),
         ("rules check both.yaml", 1, "(write and instead of &&)"),
-        ("rules check kind.yaml", 1, "unknown rule 'boost'; did you mean top-k? Podium has"),
+        ("rules check kind.yaml", 1, "unknown rule 'boots'; did you mean boost? Podium has"),
     ],
 )
 def test_mistakes_say_what_to_do(shop, arguments, code, part):
@@ -555,7 +555,7 @@ def test_mistakes_say_what_to_do(shop, arguments, code, part):
     shop("fields.yaml", rules_of("{rule: hide, where: price > 3}"))
     shop("unequal.yaml", rules_of("{rule: hide, where: price <> 3}"))
     shop("both.yaml", rules_of("{rule: hide, where: \"price > 3 && brand == 'a'\"}"))
-    shop("kind.yaml", rules_of("{rule: boost, docs: a}"))
+    shop("kind.yaml", rules_of("{rule: boots, docs: a}"))
     result = run(*arguments.split(), code=code)
     assert part in flat(result.stdout + result.stderr)
 
@@ -808,10 +808,9 @@ def test_a_run_in_place_of_documents_is_named_as_a_run(write):
 
 def test_python_names_how_to_write_a_ranker_and_fill_in_values(write):
     data = podium.make_synthetic(n_queries=4, seed=0)
-    with pytest.raises(
-        podium.errors.UsageError, match=r"got 'listnet'; write an object, as in podium.L"
-    ):
-        podium.Prepared("listnet").fit(data)
+    assert isinstance(podium.Prepared("listnet").fit(data).ranker, podium.ListNet)
+    with pytest.raises(podium.errors.UnknownNameError, match="did you mean listnet"):
+        podium.Prepared("listnett")
     write("gaps.csv", "qid,label,price\n1,1,\n1,0,1\n")
     with pytest.raises(
         podium.errors.DataError, match=r"podium.Prepared\(ranker, impute='median'\)"

@@ -19,7 +19,7 @@ DATA_PARAMETERS = ("inputs", "train", "data", "data_files", "valid")
 
 # Older versions of typer parse with click, whose words are the second.
 _LIBRARY_PROBLEM = re.compile(
-    r"Input should be a valid (integer|number)\b|'.*' is not a valid (integer|float)\."
+    r"Input should be a valid (integer|number)\b|'.*' is not a valid (integer|float)( range)?\."
 )
 _TIME_UNITS = ("s", "sec", "second", "m", "min", "minute", "h", "hour", "fit")
 

@@ -74,8 +74,8 @@ def _rule_schemas() -> dict[str, Any]:
     definitions = schema()["$defs"]
     kinds = {name: definitions[name] for name in definitions if name != "rule"}
     choices = [schema_reference(f"Rule-{kind}") for kind in RULES]
-    named = {f"Rule-{name}": _renamed(kind) for name, kind in kinds.items()}
-    return {"Rule": {"anyOf": choices}, **named}
+    schemas = {f"Rule-{name}": _renamed(kind) for name, kind in kinds.items()}
+    return {"Rule": {"anyOf": choices}, **schemas}
 
 
 def _renamed(node: Any) -> Any:

@@ -105,16 +105,16 @@ class ServedRules:
         self, chosen: ActiveRules, request: RankRequest | PostrankRequest
     ) -> list[dict[str, Any]]:
         """Return the documents that the active rules insert and that the catalogue or the request has."""
-        wanted = dict.fromkeys(
+        inserts = dict.fromkeys(
             str(doc) for rule in chosen.active if rule.inserts for doc in rule.named_docs
         )
-        if not wanted:
+        if not inserts:
             return []
         own: dict[Any, Fields] = {}
         for doc in request.insertable or ():
             own |= {doc: {}} if isinstance(doc, str) else {doc.id: doc.fields or {}}
         check_documents(list(own.values()))
-        ids = [doc for doc in wanted if doc in own or doc in (self.fields or {})]
+        ids = [doc for doc in inserts if doc in own or doc in (self.fields or {})]
         return self.records(ids, [own.get(id_) for id_ in ids])
 
     def records(

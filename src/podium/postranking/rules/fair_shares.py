@@ -73,8 +73,8 @@ def corrected_counts(k: int, share: float, significance: float) -> ShareTable:
         return failure_probability(least_counts(k, share, level), share)
 
     # More is asked at each level, so the probability rises.
-    above = bisect_left(range(len(levels)), significance, key=lambda at: failure(levels[at]))
-    near = levels[max(above - 1, 0) : above + 1]
+    crossing = bisect_left(range(len(levels)), significance, key=lambda at: failure(levels[at]))
+    near = levels[max(crossing - 1, 0) : crossing + 1]
     best = min(near, key=lambda level: abs(failure(level) - significance))
     return least_counts(k, share, best)
 
@@ -111,27 +111,27 @@ def places_for_exposure(places: list[int], n: int, k: int, least: float) -> list
     Examples
     --------
     >>> places_for_exposure([4, 5], 6, 4, 0.4)
-    [2, 4]
+    [1, 4]
     """
     value = np.concatenate([[0.0], exposures(k), np.zeros(max(n - k, 0))])
     target = least * float(value.sum()) - 1e-12
-    taken = sorted(places)
-    have = float(value[taken].sum())
+    places = sorted(places)
+    have = float(value[places].sum())
     while have < target:
         best: tuple[float, int, int] | None = None
         spend(n)
-        for at, place in enumerate(taken):
-            above = taken[at - 1] if at else 0
-            for to in range(above + 1, place):
+        for at, place in enumerate(places):
+            previous = places[at - 1] if at else 0
+            for to in range(previous + 1, place):
                 gain = float(value[to] - value[place]) / (place - to)
                 if best is None or gain > best[0] + 1e-15:
                     best = gain, at, to
         if best is None:
             break
         _, at, to = best
-        have += float(value[to] - value[taken[at]])
-        taken[at] = to
-    return taken
+        have += float(value[to] - value[places[at]])
+        places[at] = to
+    return places
 
 
 def running_targets(counts: ShareTable, available: int) -> list[int]:

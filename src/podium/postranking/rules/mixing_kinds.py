@@ -19,7 +19,7 @@ from podium.postranking.rules.selectors import Each, Selector
 MAX_PREFIX = 1_000
 """The largest prefix that a rule about every prefix looks at."""
 Prefix = Annotated[int, WholeNumbers(1, MAX_PREFIX)]
-Share = Annotated[float, RealNumbers(0.001, 0.999)]
+GroupShare = Annotated[float, RealNumbers(0.001, 0.999)]
 Significance = Annotated[float, RealNumbers(0.001, 0.5)]
 ExposureShare = Annotated[float, RealNumbers(0, 1)]
 
@@ -159,7 +159,7 @@ class FairShare(_PrefixRule):
     kind: ClassVar[str] = "fair-share"
     wishes: ClassVar[tuple[int, ...]] = (-1,)
     group: Selector
-    share: Share
+    share: GroupShare
     k: Prefix
     significance: Significance = 0.1
 

@@ -107,13 +107,18 @@ class Bury(_ShiftRule):
     def targets(self, bound_rule: BoundRule) -> list[tuple[int, int]]:
         """Return the place that each row should reach, in the order of the list."""
         n, m = bound_rule.n, len(bound_rule.rows)
-        below = math.floor(n * self.percentile / 100) + 1
+        after_percentile = math.floor(n * self.percentile / 100) + 1
         return [
             (
                 row,
                 min(
                     n - (m - at),
-                    max(row + 1, below if self.percentile else math.floor((row + 1) * self.factor)),
+                    max(
+                        row + 1,
+                        after_percentile
+                        if self.percentile
+                        else math.floor((row + 1) * self.factor),
+                    ),
                 ),
             )
             for at, row in enumerate(sorted(bound_rule.rows), start=1)

@@ -196,20 +196,20 @@ class TextTest(When):
     def _matches(self, value: str, text: str) -> bool:
         if self.match == "glob":
             return matches_pattern(value, text)
-        wanted, words = self._words(value), self._words(text)
-        spend(1 + len(wanted) * len(words) // 4)
+        pattern, words = self._words(value), self._words(text)
+        spend(1 + len(pattern) * len(words) // 4)
         if self.match == "words":
-            return all(any(self._same(one, word) for word in words) for one in wanted)
-        starts = range(len(words) - len(wanted) + 1) if self.match == "phrase" else range(1)
-        return (self.match == "phrase" or len(words) == len(wanted)) and any(
-            all(map(self._same, wanted, words[start:])) for start in starts
+            return all(any(self._same(one, word) for word in words) for one in pattern)
+        starts = range(len(words) - len(pattern) + 1) if self.match == "phrase" else range(1)
+        return (self.match == "phrase" or len(words) == len(pattern)) and any(
+            all(map(self._same, pattern, words[start:])) for start in starts
         )
 
     def _words(self, text: str) -> tuple[str, ...]:
         return stem_words(self.stem, text) if self.stem else split_words(text)
 
-    def _same(self, wanted: str, word: str) -> bool:
-        return are_similar(wanted, word, allowed_edits(wanted, self.edits))
+    def _same(self, one: str, word: str) -> bool:
+        return are_similar(one, word, allowed_edits(one, self.edits))
 
     def index_keys(self) -> list[frozenset[IndexKey]]:
         """Return the values, pieces of patterns, or words and pieces of words."""
@@ -246,10 +246,10 @@ class TextTest(When):
         return {self.name: {self.match: value, **{k: v for k, v in options.items() if v}}}
 
     def __str__(self) -> str:
-        shown = " or ".join(self.values[:MAX_SHOWN_VALUES])
+        listed = " or ".join(self.values[:MAX_SHOWN_VALUES])
         more = len(self.values) - MAX_SHOWN_VALUES
         verbs = {"is": "is", "glob": "is like", "words": "has the words", "phrase": "has"}
-        return f"{self.name} {verbs[self.match]} {shown}" + (
+        return f"{self.name} {verbs[self.match]} {listed}" + (
             f" or {more:,} others" if more > 0 else ""
         )
 

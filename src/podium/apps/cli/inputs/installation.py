@@ -106,7 +106,7 @@ def _requirements() -> dict[str, list[str]]:
     packages: dict[str, list[str]] = {extra: [] for extra in ("", *USER_EXTRAS)}
     for line in importlib.metadata.requires(DISTRIBUTION) or ():
         match = re.match(r"[\w.-]+", line)
-        extra = re.search(r"extra == ['\"](\w+)['\"]", line)
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         key = "" if extra is None else extra[1]
         if match is not None and key in packages and _is_for_this_system(line):
             packages[key].append(match[0])
