@@ -75,8 +75,8 @@ def test_rankers_of_other_tools_lead_to_those_of_podium(shop, name, suggestion):
 
 @pytest.mark.parametrize(
     ("name", "suggestion"),
-    [("promote", "top-k"), ("boost", "top-k"), ("bury", "not-top-k"), ("exclude", "hide"),
-     ("limit", "at-most"), ("Pin_to_top", "pin"), ("block", "hide")],
+    [("promote", "top-k"), ("upweight", "boost"), ("demote", "not-top-k"), ("sink", "bury"),
+     ("exclude", "hide"), ("limit", "at-most"), ("Pin_to_top", "pin"), ("block", "hide")],
 )  # fmt: skip
 def test_rules_of_other_tools_lead_to_those_of_podium(shop, name, suggestion):
     (shop / "rules.yaml").write_text(f"version: 1\nrules:\n  - {{rule: {name}, docs: a}}\n")

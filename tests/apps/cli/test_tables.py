@@ -335,7 +335,7 @@ def test_a_wrong_columns_file(write, text, parts):
 
 
 def test_query_ids_with_spaces_cannot_become_letor_text(write):
-    write("words.csv", "query,doc,grade,f\nred shoes,a,1,2\nred shoes,b,0,1\n")
+    write("words.csv", "qid,doc,grade,f\nred shoes,a,1,2\nred shoes,b,0,1\n")
     line = error_of("data", "convert", "words.csv", "words.txt", code=1)
     assert "got 'red shoes'; Parquet (.parquet) and CSV (.csv) keep any id" in line
     run("data", "convert", "words.csv", "words2.csv")

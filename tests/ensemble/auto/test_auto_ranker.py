@@ -169,6 +169,7 @@ def test_rankers_can_be_left_out():
 # --- budgets in time ---
 
 
+@pytest.mark.filterwarnings("ignore::podium.errors.SmallBudgetWarning")  # on a busy machine
 def test_a_budget_in_time_ends_and_names_what_is_left_out():
     ranker = AutoRanker(budget=0.5).fit(DATA)
     assert ranker.report_.seconds is not None
@@ -265,7 +266,8 @@ def test_a_search_has_a_result_even_if_every_fit_is_predicted_to_take_too_long(m
     monkeypatch.setattr(
         "podium.ensemble.auto.fit_runner.FitRunner.predicted_seconds", lambda self, number: 1e6
     )
-    report = AutoRanker(budget="1h").fit(DATA).report_
+    with pytest.warns(SmallBudgetWarning, match=r"of 3600 s was too small .* measured on 1, and"):
+        report = AutoRanker(budget="1h").fit(DATA).report_
     assert report.fits == 1
     assert [member.weight for member in report.members] == [1.0]
 
