@@ -18,10 +18,17 @@ from podium.postranking import (
     AtLeast,
     AtMost,
     Before,
+    Boost,
+    Bury,
     Each,
+    Exposure,
+    FairShare,
     Hide,
+    Insert,
+    Mix,
     NotTopK,
     Pin,
+    TakeTurns,
     Together,
     TopK,
     Where,
@@ -30,9 +37,10 @@ from podium.postranking import (
     schema,
     write_rules,
 )
-from podium.postranking.rules.entries import COMMON, keys_of
+from podium.postranking.rules.entries import COMMON, choosers_of, keys_of
 from podium.postranking.rules.files import read_rule_file
 from podium.postranking.rules.plain_yaml import MAX_YAML_BYTES, parse_yaml
+from podium.postranking.rules.rule import counts, measures
 from tests.support.case_counts import soak_cases
 
 EXAMPLE = """\
@@ -61,6 +69,13 @@ rules:
   - {rule: at-most, each: brand, m: 0, k: 10, hard: True}
   - {rule: at-least, where: own, m: 3, k: 10}
   - {rule: hide, docs: 1001, query: 300}
+  - {rule: boost, docs: a, factor: 1.5, class: campaign}
+  - {rule: bury, where: stock == 0, percentile: 50}
+  - {rule: insert, docs: [new, newer], position: 2, to: 5, when: {device: mobile}}
+  - {rule: mix, where: own, m: 2, of: 3, k: 12}
+  - {rule: take-turns, each: brand, k: 8}
+  - {rule: fair-share, where: young, share: 0.4, k: 20, significance: 0.05}
+  - {rule: exposure, docs: [a, b], k: 10, least: 0.25, hard: true}
 """
 EXAMPLE_RULES = (
     TopK(
@@ -78,6 +93,13 @@ EXAMPLE_RULES = (
     AtMost(Each("brand"), 0, 10, hard=True),
     AtLeast(Where("own"), 3, 10),
     Hide("1001", query="300"),
+    Boost("a", 1.5, class_="campaign"),
+    Bury(Where("stock == 0"), percentile=50),
+    Insert(["new", "newer"], 2, 5, when={"device": "mobile"}),
+    Mix(Where("own"), 2, 3, 12),
+    TakeTurns(Each("brand"), 8),
+    FairShare(Where("young"), 0.4, 20, 0.05),
+    Exposure(["a", "b"], 10, least=0.25, hard=True),
 )  # fmt: skip
 
 
@@ -93,7 +115,7 @@ def file(tmp_path):
 
 def test_a_file_is_read(file):
     assert read_rules(file(EXAMPLE)) == EXAMPLE_RULES
-    assert read_rule_file(file(EXAMPLE)).lines == (4, 13, 18, 19, 20, 21, 22, 23, 24, 25)
+    assert read_rule_file(file(EXAMPLE)).lines == (4, 13, *range(18, 33))
     assert {rule.kind for rule in EXAMPLE_RULES} == set(RULES)
 
 
@@ -168,31 +190,50 @@ conditions = st.sampled_from(
     ["x == 1", 'brand == "a: b # c"', "`a b` > 3\n and y", "'\u2028' in z"]
 )
 ids = text | st.lists(text, min_size=1, max_size=4, unique=True)
-choosers = {
-    "plain": ids | conditions.map(Where),
-    "grouped": ids | conditions.map(Where) | text.map(Each),
-}
-counts = st.integers(1, 2**31 - 1)
+selectors = {"docs": ids, "where": conditions.map(Where), "each": text.map(Each)}
+requests = st.sampled_from([
+    {"device": ["mobile", "tablet"]}, {"query": {"words": "red shoe", "stem": "english", "edits": 1}},
+    {"not": {"price": {"at-most": 2.5}}}, {"any": [{"time": {"days": "monday"}}, {"a.b": {"glob": "x*"}}]},
+])  # fmt: skip
+
+
+def drawn_numbers(draw, kind):
+    """The numbers of a rule, which must also suit each other."""
+    own = {name: draw(st.integers(r.low, r.high)) for name, r in counts(kind).items()}
+    own |= {name: draw(st.floats(r.low, r.high)) for name, r in measures(kind).items()}
+    if kind in (Boost, Bury, Exposure):  # one of two
+        own.pop(draw(st.sampled_from(PAIRS[kind.kind])))
+    if kind is Insert:
+        own["to"] = draw(st.sampled_from([0, max(own["position"], own["to"])]))
+    if kind is Mix:
+        own["m"] = min(own["m"], own["of"] - 1)
+    return own
+
+
+PAIRS = {
+    "boost": ("factor", "percentile"), "bury": ("factor", "percentile"), "exposure": ("least", "most"),
+    "insert": ("position", "to"), "mix": ("m", "of"),
+}  # fmt: skip
+"""Numbers of a rule that must suit each other."""
 
 
 @st.composite
 def any_rule(draw):
     kind = RULES[draw(st.sampled_from(sorted(RULES)))]
-    documents = choosers["grouped" if kind.grouped else "plain"]
-    own = {role: draw(documents) for role in kind.roles}
-    for name in keys_of(kind):
-        if name in ("k", "m", "gap", "position"):
-            own[name] = draw(counts)
+    choosers = choosers_of(kind) if len(kind.roles) == 1 else ("docs", "where")
+    roles = {role: draw(st.one_of([selectors[key] for key in choosers])) for role in kind.roles}
     start, end = sorted([draw(days), draw(days)])
-    when = draw(st.sampled_from([{}, {"query": draw(st.text())}, {"pattern": draw(st.text())}]))
+    queries = draw(st.sampled_from([{}, {"query": draw(st.text())}, {"pattern": draw(st.text())}]))
+    numbers = drawn_numbers(draw, kind)
     try:
         return kind(
-            **own, **when, weight=draw(st.floats(0, 1e9) | st.integers(0, 10**9)),
-            hard=draw(st.booleans()), name=draw(st.text()), starts=draw(st.none() | st.just(start)),
-            ends=draw(st.none() | st.just(end)), priority=draw(st.integers(-9, 2**31 - 1)),
+            **roles, **numbers, **queries, weight=draw(st.floats(0, 1e9) | st.integers(0, 10**9)),
+            hard=draw(st.booleans()), name=draw(st.text()), class_=draw(st.text()),
+            starts=draw(st.none() | st.just(start)), ends=draw(st.none() | st.just(end)),
+            priority=draw(st.integers(-9, 2**31 - 1)), when=draw(st.none() | requests),
         )  # fmt: skip
-    except UsageError:  # one document on both sides
-        return kind("a", "b")
+    except UsageError:  # a number at its end that says nothing, or one document on both sides
+        return Before("a", "b")
 
 
 @given(st.lists(any_rule(), max_size=4))
@@ -254,7 +295,7 @@ HEAD = "version: 1\nrules:\n"
         (HEAD + "  - rule: top-k\n    docs: a\n    k: three\n", 5, "expected a number as k, got 'three'"),
         (HEAD + '  - rule: top-k\n    docs: a\n    k: "3"\n', 5, "got '3'; write numbers without quotes"),
         (HEAD + "  - rule: top-k\n    docs: a\n    k: 3.0\n", 5, "expected a whole number as k, got 3.0"),
-        (HEAD + "  - rule: hide\n    each: x\n", 4, "only in together, apart, at-most, at-least, got it"),
+        (HEAD + "  - rule: hide\n    each: x\n", 4, "only in together, .*, at-least, take-turns, got it"),
         (HEAD + "  - rule: top-k\n    docs: a\n    k: 3.5\n", 5, "expected a whole number as k"),
         (HEAD + "  - rule: top-k\n    docs: a\n    k: 010\n", 5, "expected a number as k, got '010'"),
         (HEAD + "  - rule: top-k\n    docs: a\n    k: 1_0\n", 5, "expected a number as k, got '1_0'"),
@@ -405,7 +446,8 @@ VALUES = st.sampled_from([
 ])  # fmt: skip
 KEYS = st.sampled_from([
     "rule", "docs", "where", "each", "first", "second", "k", "m", "gap", "position", "weight", "hard",
-    "name", "query", "pattern", "starts", "ends", "priority", "wieght",
+    "name", "query", "pattern", "starts", "ends", "priority", "wieght", "class", "share", "significance",
+    *{name for pair in PAIRS.values() for name in pair},
 ])  # fmt: skip
 
 
@@ -419,8 +461,10 @@ def test_the_schema_and_the_reader_agree(tmp_path_factory, rule, changes):
             entry.pop(key, None)
         else:
             entry[key] = value
-    # Conditions, dates that end before they start, a document on both sides: for the reader alone.
-    if any(key in ("where", "starts", "ends", "first", "second", "each") for key, _ in changes):
+    # Conditions, dates that end before they start, a document on both sides, numbers that do not suit
+    # each other: for the reader alone.
+    unchecked = {"where", "starts", "ends", "first", "second", "each", *PAIRS.get(rule.kind, ())}
+    if any(key in unchecked for key, _ in changes):
         assert not is_read(tree) or is_valid(tree)
     else:
         assert is_read(tree) == is_valid(tree)

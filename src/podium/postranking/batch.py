@@ -216,9 +216,10 @@ class _BatchJob:
         progress: Callable[[int], object] | None,
     ) -> _BatchJob:
         """Return a job; raise for wrong rules."""
-        values = read_context(context, today=today)
+        own_day = None if today is None else check_day(today)
+        values = read_context(context, today=own_day)
         index = RuleIndex(
-            check_rules(rules), check_day(values.day if today is None else today),
+            check_rules(rules), own_day or check_day(values.day),
             every=settings.missing == "error", has_texts=bool(queries), values=values,
         )  # fmt: skip
         return cls(settings, index, queries, fields, explain, progress)

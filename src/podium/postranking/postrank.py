@@ -133,8 +133,9 @@ def postrank(
     settings = Settings(
         prior, base, pairs, scale, make_method(method), missing, conflicts, limit, tuple(classes)
     )
-    values = read_context(context, check_query(query), today)
-    day = check_day(values.day if today is None else today)
+    own_day = None if today is None else check_day(today)
+    values = read_context(context, check_query(query), own_day)
+    day = own_day or check_day(values.day)
     if isinstance(rules, RuleStore):
         numbers = rules.active_numbers(query, day, values)
         listed = tuple(rules.rules[number] for number in numbers)

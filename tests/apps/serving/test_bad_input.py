@@ -114,7 +114,7 @@ def test_a_number_beyond_doubles_is_refused(app):
     ("operation", "body", "said"),
     [
         ("rank", {"features": [], "feature": []}, "unknown field 'feature'; did you mean features"),
-        ("rank", {"xyz": 1}, "unknown field 'xyz'; known: conflicts, documents, explain, "),
+        ("rank", {"xyz": 1}, "unknown field 'xyz'; known: conflicts, context, documents, "),
         (
             "rank/batch",
             {"queries": [{"features": []}, {"documents": [{"features": {}, "docid": "a"}]}]},

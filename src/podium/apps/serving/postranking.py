@@ -89,12 +89,13 @@ class ServedRules:
         rules = self.choose(request.rules)
         values = read_context(context_of(request), request.query, request.today)
         day = check_day(values.day if request.today is None else request.today)
-        if rules is self.rules:
-            numbers = self.store.active_numbers(request.query, day, values)
-        else:
-            numbers = [
-                n for n, r in enumerate(rules) if not r.reason_off(request.query, day, values)
-            ]
+        with bounded_steps(MAX_STEPS):
+            if rules is self.rules:
+                numbers = self.store.active_numbers(request.query, day, values)
+            else:
+                numbers = [
+                    n for n, r in enumerate(rules) if not r.reason_off(request.query, day, values)
+                ]
         return ActiveRules(rules, numbers, day, values, self.classes)
 
     def sources(self, feature_names: Sequence[str] = ()) -> FieldSources:
