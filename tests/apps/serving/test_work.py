@@ -159,6 +159,61 @@ def slow_requests():
         "patterns": ("/v1/rules/check", {"rules": patterns}),
         "yaml": ("/v1/rules/check", {"yaml": text}),
         "conditions": ("/v1/postrank/batch", {"queries": conditions}),
+        **slow_kinds(),
+    }
+
+
+def slow_kinds():
+    """Requests with rules about every prefix, places, inserts and conditions."""
+    rng = np.random.default_rng(0)
+    ids = [f"{at}" for at in range(1000)]
+    many = [f"{at}" for at in range(100_000)]
+    ratios = [(at % 7, 1 + at % 3, 7 + at % 5) for at in range(60)]
+    mixes = [
+        {"rule": "mix", "docs": ids[start::7], "m": m, "of": of, "k": 1000}
+        for start, m, of in ratios
+    ]
+    hard_mixes = [{**rule, "hard": True} for rule in mixes]
+    brands = [
+        {"id": id_, "fields": {f"f{at}": int(id_) % (200 + at) for at in range(60)}} for id_ in ids
+    ]
+    turns = [{"rule": "take-turns", "each": f"f{at}", "k": 1000, "hard": True} for at in range(60)]
+    shares = [
+        {"rule": "fair-share", "docs": ids[500:], "k": 1000, "share": 0.3 + at / 3000}
+        for at in range(200)
+    ]
+    exposures = [
+        {"rule": "exposure", "docs": many[90_000::7], "k": 1000, "least": 0.9, "hard": True}
+    ]
+    moves = [
+        {"rule": kind, "docs": rng.permutation(ids)[:500].tolist(), "factor": 2 + at, "hard": True}
+        for at in range(200)
+        for kind in ("boost", "bury")
+    ]
+    inserts = [
+        {"rule": "insert", "docs": f"new {at}", "position": 1 + at % 90, "to": 100}
+        for at in range(240)
+    ]
+    letters = ["".join(word) for word in rng.choice(list("abcde"), (100, 8))]
+    words = [" ".join(rng.permutation(letters)[:20]) + " x" for _ in range(40)]
+    wrong = {"query": {"words": words, "edits": 2, "stem": "english"}}
+    typos = [{"rule": "hide", "docs": "a", "when": wrong}] * 300
+    return {
+        "mixes": ("/v1/postrank", {"documents": ids, "rules": mixes}),
+        "hard mixes": ("/v1/postrank", {"documents": ids, "rules": hard_mixes}),
+        "turns": ("/v1/postrank", {"documents": brands, "rules": turns}),
+        "shares": ("/v1/postrank", {"documents": ids, "rules": shares}),
+        "exposures": ("/v1/postrank", {"documents": many, "rules": exposures}),
+        "moves": ("/v1/postrank", {"documents": ids, "rules": moves, "conflicts": "error"}),
+        "inserts": (
+            "/v1/postrank",
+            {
+                "documents": many[:20_000],
+                "rules": inserts,
+                "insertable": [f"new {at}" for at in range(240)],
+            },
+        ),
+        "typos": ("/v1/postrank", {"documents": ["a"], "rules": typos, "query": " ".join(letters)}),
     }
 
 

@@ -14,7 +14,7 @@ from podium.errors import UndecidedError
 from podium.postranking.places.deadline_scheduling import schedule
 from podium.postranking.places.demand_set import DemandSet
 from podium.postranking.places.demands import BeforeDemand, CountDemand, SymmetryDemand
-from podium.postranking.places.propagation import Propagation
+from podium.postranking.places.propagation import Propagation, check_search_time
 from podium.postranking.places.segment_programme import solve_segments
 from podium.postranking.places.windows import Choice, NoRoom, Windows
 from podium.typing import Floats
@@ -163,6 +163,7 @@ class BranchAndBound:
         # 3. Branch on the first demand that these places break.
         for number in self.demand_order:
             demand = self.demands.demands[number]
+            check_search_time()
             choices = demand.choices(place, windows)
             if choices:
                 if self.uses_deadlines and isinstance(demand, BeforeDemand):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from podium.postranking.places.demands import (
     SymmetryDemand,
     TogetherDemand,
 )
+from podium.postranking.places.propagation import check_search_time
 from podium.postranking.places.windows import NoRoom, Windows
 
 
@@ -44,22 +45,27 @@ def make_demand_set(
 ) -> DemandSet:
     """Return the demands of constraints on rows of these ranks; scores are best first.
 
-    Raises `NoRoom` if a single constraint cannot be met, or `Before` demands form a cycle.
+    Raises `NoRoom` if a single constraint cannot be met, or `Before` demands form a cycle, and
+    `UndecidedError` at the end of the time for searches.
     """
     n = len(scores)
     effective = [constraint for constraint in constraints if not _always_holds(constraint, n)]
-    ranks = sorted({rank[row] for constraint in effective for row in _rows(constraint)})
+    # Rules about every prefix have many constraints on the same rows.
+    groups = {_rows(constraint) for constraint in effective}
+    ranks = sorted({rank[row] for rows in groups for row in rows})
     number = {at: i for i, at in enumerate(ranks)}
     index = [number.get(at, -1) for at in rank]
     list_scores = ListScores(scores, ranks)
     windows = Windows([1] * len(ranks), [n] * len(ranks))
     by_key: dict[tuple[Any, ...], Demand] = {}
+    members = {rows: tuple(sorted([index[row] for row in rows])) for rows in groups}
     for constraint in effective:
+        check_search_time()
         if isinstance(constraint, WindowConstraint):
             windows.at_least(index[constraint.row], constraint.first)
             windows.at_most(index[constraint.row], constraint.last)
         else:
-            key, demand = _make_demand(constraint, index, list_scores)
+            key, demand = _make_demand(constraint, members, index, list_scores)
             by_key[key] = demand
     # Sorted keys make the result independent of the order of the rules, and of repeated rules.
     demands = [by_key[key] for key in sorted(by_key)]
@@ -71,28 +77,27 @@ def make_demand_set(
 
 
 def _make_demand(
-    constraint: Constraint, index: Sequence[int], scores: ListScores
+    constraint: Constraint,
+    members_of: Mapping[tuple[int, ...], tuple[int, ...]],
+    index: Sequence[int],
+    scores: ListScores,
 ) -> tuple[tuple[Any, ...], Demand]:
     """Return the demand of a constraint, and a key by which demands are sorted.
 
     The search decides counts first, because they leave the most orders, and `Before` last.
     """
-
-    def numbers(rows: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sorted([index[row] for row in rows]))
-
+    members = members_of[_rows(constraint)]
     if isinstance(constraint, CountConstraint):
-        members = numbers(constraint.rows)
         k, least, most = constraint.k, constraint.least, constraint.most
         return (0, k, least, most, members), CountDemand(members, k, least, most)
     if isinstance(constraint, TogetherConstraint):
-        members = numbers(constraint.rows)
         return (1, members), TogetherDemand(members, scores)
     if isinstance(constraint, ApartConstraint):
-        members = numbers(constraint.rows)
         return (2, constraint.gap, members), ApartDemand(members, constraint.gap)
     if isinstance(constraint, BeforeConstraint):
-        upper, lower = numbers(constraint.a), numbers(constraint.b)
+        upper, lower = (
+            tuple(sorted([index[row] for row in rows])) for rows in (constraint.a, constraint.b)
+        )
         return (3, upper, lower), BeforeDemand(upper, lower, scores)
     raise NoRoom
 
@@ -119,26 +124,29 @@ def _always_holds(constraint: Constraint, n: int) -> bool:
 
 def _symmetries(demands: Sequence[Demand], windows: Windows) -> list[Demand]:
     """Return a demand for each group of documents with the same window and the same roles in all demands."""
-    # A role is 2 * demand, plus 1 for the lower documents of a `Before` demand.
+    # Demands on the same documents, such as those on every prefix, give them the same role.
+    step_of: dict[tuple[int, ...], int] = {}
+    for demand in demands:
+        check_search_time()
+        sides = (demand.upper, demand.lower) if isinstance(demand, BeforeDemand) else (demand.members,)
+        step = demand.step if isinstance(demand, ApartDemand) else 0
+        for side in map(tuple, sides):
+            step_of[side] = max(step_of.get(side, 0), step)
     roles: list[list[int]] = [[] for _ in windows.first]
-    for number, demand in enumerate(demands):
-        for at, i in enumerate(demand.members):
-            is_lower = isinstance(demand, BeforeDemand) and at >= len(demand.upper)
-            roles[i].append(2 * number + is_lower)
+    for role, members in enumerate(step_of):
+        check_search_time()
+        for i in members:
+            roles[i].append(role)
+    steps = list(step_of.values())
     groups: dict[tuple[int, ...], list[int]] = {}
     for i, (first, last) in enumerate(zip(windows.first, windows.last, strict=True)):
         if roles[i]:
             groups.setdefault((first, last, *roles[i]), []).append(i)
     return [
-        SymmetryDemand(group, _largest_step([demands[role // 2] for role in key[2:]]))
+        SymmetryDemand(group, max([steps[role] for role in key[2:]]))
         for key, group in groups.items()
         if len(group) > 1
     ]
-
-
-def _largest_step(demands: Sequence[Demand]) -> int:
-    """Return how far apart `Apart` demands keep the documents of a group; 0 without one."""
-    return max([demand.step for demand in demands if isinstance(demand, ApartDemand)], default=0)
 
 
 def _check_no_circle(befores: Sequence[BeforeDemand], m: int) -> None:

@@ -80,4 +80,8 @@ def meets(order: Sequence[int], constraints: Sequence[Constraint]) -> bool:
     place = [0] * len(order)
     for at, row in enumerate(order, start=1):
         place[row] = at
-    return all(constraint.is_met(place) for constraint in constraints)
+    for constraint in constraints:
+        check_time()
+        if not constraint.is_met(place):
+            return False
+    return True

@@ -11,6 +11,15 @@ from podium.postranking.places.windows import NoRoom, Windows
 from podium.work_budget import search_seconds
 
 
+def check_search_time() -> None:
+    """Raise `UndecidedError` at the end of the time for searches."""
+    if search_seconds() <= 0:
+        raise UndecidedError(
+            "the search for an order that meets the hard rules ran out of time without a "
+            "result; make a rule soft"
+        )
+
+
 class Propagation:
     """Narrows windows by all demands, and counts the steps of the whole search.
 
@@ -26,6 +35,7 @@ class Propagation:
         """How often each demand could not be met."""
         self.demands_of: list[list[int]] = [[] for _ in range(m)]
         for number, demand in enumerate(demands):
+            check_search_time()
             for i in demand.members:
                 self.demands_of[i].append(number)
 
@@ -49,11 +59,7 @@ class Propagation:
                 "the search for an order that meets the hard rules reached its limit of "
                 f"{self.limit} steps without a result; raise the limit, or make a rule soft"
             )
-        if search_seconds() <= 0:
-            raise UndecidedError(
-                "the search for an order that meets the hard rules ran out of time without a "
-                "result; make a rule soft"
-            )
+        check_search_time()
 
     def _affected(self, windows: Windows) -> list[int]:
         """Return the demands on documents whose windows have changed since the last call."""

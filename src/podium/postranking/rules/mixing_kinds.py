@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -15,6 +16,7 @@ from podium.postranking.rules.fair_shares import (
 )
 from podium.postranking.rules.rule import BoundRule, FromOne, RealNumbers, Rule, WholeNumbers
 from podium.postranking.rules.selectors import Each, Selector
+from podium.work_budget import spend
 
 MAX_PREFIX = 1_000
 """The largest prefix that a rule about every prefix looks at."""
@@ -37,8 +39,12 @@ class _PrefixRule(Rule):
     def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
         """Return how many documents are too many or missing in the worst prefix."""
         worst = 0
+        places: dict[tuple[int, ...], list[int]] = {}
         for bound in self.counts(bound_rule):
-            inside = sum(place[row] <= bound.k for row in bound.rows)
+            if bound.rows not in places:
+                spend(len(bound.rows))
+                places[bound.rows] = sorted([place[row] for row in bound.rows])
+            inside = bisect_right(places[bound.rows], bound.k)
             worst = max(worst, bound.least - inside, inside - bound.most)
         return worst
 
@@ -58,8 +64,12 @@ class _PrefixRule(Rule):
     def _windows(self, bound_rule: BoundRule, place: dict[int, int]) -> dict[int, tuple[int, int]]:
         """Return the first and last place of each row that the bounds leave it in this order."""
         windows: dict[int, tuple[int, int]] = {}
+        by_place: dict[tuple[int, ...], list[int]] = {}
         for bound in self.counts(bound_rule):
-            rows = sorted(bound.rows, key=place.__getitem__)
+            spend(1 + len(bound.rows) // 4)
+            if bound.rows not in by_place:
+                by_place[bound.rows] = sorted(bound.rows, key=place.__getitem__)
+            rows = by_place[bound.rows]
             for row in rows[: bound.least]:
                 first, last = windows.get(row, (1, bound_rule.n))
                 windows[row] = first, min(last, bound.k)
