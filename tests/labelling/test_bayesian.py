@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -77,6 +78,23 @@ def test_no_errors_cost_at_most_a_quarter_more_than_the_tournament():
     )
     assert bayesian.recall == bayesian.overlap == 1
     assert bayesian.mean <= 1.25 * tournament.mean
+
+
+@pytest.mark.parametrize(("n", "size"), [(30, 3), (30, 5), (50, 5), (50, 10)])
+def test_sets_take_fewer_calls_than_pairs_and_no_set_comes_again_and_again(n, size):
+    rng, calls = random.Random(n + size), {}
+    levels = dict(zip(documents(n), rng.sample(range(n), n), strict=True))
+    for width in (2, size):
+        run, asked = StrategyRun("bayesian", documents(n), 10), Counter()
+        while chosen := run.best_of(width):
+            asked[frozenset(chosen)] += 1
+            best = min(chosen, key=levels.get)
+            for other in set(chosen) - {best}:
+                run.add(Judgment(best, other, ">"))
+        assert run.step.order == tuple(sorted(levels, key=levels.get)[:10])
+        calls[width] = asked.total()
+        assert max(asked.values()) <= 2, "a belief that an answer may be wrong asks twice at most"
+    assert calls[size] < 0.85 * calls[2]
 
 
 def test_errors_cost_far_less_recall_than_in_a_tournament():

@@ -353,18 +353,27 @@ def choose_pairs(scores: Floats, n: int) -> list[tuple[int, int]]:
 def choose_set(scores: Floats, size: int) -> list[int]:
     """Return the pair with the highest score, then one by one the places that add most to it.
 
+    No two of them make a pair with a score of -1. So if implied pairs have that score, every answer
+    tells something new; then the set may be smaller.
+
     Examples
     --------
     >>> scores = np.array([[-1, 0.5, 0.9, 0.1], [-1, -1, 0.8, 0.3], [-1, -1, -1, 0.2], [-1, -1, -1, -1]])
     >>> choose_set(scores, 3)
     [0, 2, 1]
+    >>> scores[1, 2] = -1
+    >>> choose_set(scores, 3)
+    [0, 2, 3]
     """
-    both = np.maximum(scores, scores.T).clip(0.0)
+    both = np.maximum(scores, scores.T)
     chosen = list(divmod(int(np.argmax(scores)), len(scores)))
-    while len(chosen) < min(size, len(scores)):
-        gain = np.round(both[chosen].sum(axis=0), _DIGITS)
-        gain[chosen] = -1.0
-        chosen.append(int(np.argmax(gain)))
+    while len(chosen) < size:
+        gain = np.round(both[chosen].clip(0.0).sum(axis=0), _DIGITS)
+        gain[(both[chosen] == -1.0).any(axis=0)] = -1.0
+        best = int(np.argmax(gain))
+        if gain[best] < 0:
+            break
+        chosen.append(best)
     return chosen
 
 
