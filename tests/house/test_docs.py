@@ -136,6 +136,13 @@ def test_every_public_name_has_a_docstring(room, documented_constants):
     assert [name for name in constants if not inspect.ismodule(getattr(module, name))] == []
 
 
+@pytest.mark.parametrize("room", [*ROOMS, "kernels"])
+def test_every_room_has_a_page_of_reference(room):
+    page = f"api/{room}.md"
+    assert f"::: podium.{room}" in (DOCS / page).read_text()
+    assert f": {page}\n" in (ROOT / "mkdocs.yml").read_text()
+
+
 def test_every_file_that_the_architecture_names_is_there():
     text = (DOCS / "architecture.md").read_text()
     names = set(re.findall(r"`([\w./-]+\.(?:py|js|md|hpp))`", text))

@@ -153,6 +153,12 @@ def test_rooms_import_only_from_rooms_above():
                 assert other == "__version__", f"{path} imports podium.{other}"
 
 
+def test_the_picture_of_the_architecture_has_every_room_in_order():
+    picture = (ROOT / "docs/architecture.md").read_text().split("```text\n")[1].split("```")[0]
+    rooms = [line.split()[0] for line in picture.splitlines()]
+    assert rooms == [*(room for room in ROOMS if room != "__main__"), "podium_papers"]
+
+
 def imports_of(source):
     """(where, module, name or "") of every import, lazy or not, in a folder's source files."""
     for path in sorted(source.rglob("*.py*")):

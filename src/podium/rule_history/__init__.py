@@ -10,8 +10,10 @@
 """
 
 from podium.rule_history.audit_log import AuditLog
+from podium.rule_history.live_rules import LiveRules, live_rules
 from podium.rule_history.rule_changes import RuleChange, rule_changes
-from podium.rule_history.rule_folder import EditConflictError, RuleFolder
+from podium.rule_history.rule_drafts import RuleDraft, RuleDrafts
+from podium.rule_history.rule_folder import EditConflictError, RuleFolder, RuleVersion
 from podium.rule_history.rule_merge import MergeConflict, MergedRules, merge_rules
 from podium.rule_history.version_header import Author, VersionHeader
 
@@ -19,11 +21,16 @@ __all__ = [
     "AuditLog",
     "Author",
     "EditConflictError",
+    "LiveRules",
     "MergeConflict",
     "MergedRules",
     "RuleChange",
+    "RuleDraft",
+    "RuleDrafts",
     "RuleFolder",
+    "RuleVersion",
     "VersionHeader",
+    "live_rules",
     "merge_rules",
     "rule_changes",
 ]

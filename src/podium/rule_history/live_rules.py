@@ -30,6 +30,16 @@ def live_rules(folder: RuleFolder, now: datetime.datetime) -> LiveRules:
 
     A scheduled draft is its changes: they are merged into the newest version, so that a save during a
     campaign is served, too. A draft that cannot be read is left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from podium.rule_history import Author
+    >>> folder = RuleFolder(tempfile.mkdtemp())
+    >>> text = "version: 1\\nrules:\\n- {rule: hide, docs: c3, hard: true}\\n"
+    >>> _ = folder.save(text, Author("Ann"), base=folder.revision())
+    >>> live_rules(folder, datetime.datetime.now(datetime.UTC)).name
+    '000001.yaml'
     """
     newest = folder.newest()
     name = folder.path(newest.number).name
