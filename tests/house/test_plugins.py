@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from podium.data import make_synthetic, write_letor
 from podium.errors import PluginWarning
 from podium.plugins import Registry, check_function, subclasses_of
 
@@ -18,8 +19,10 @@ MODULE = """
 from dataclasses import dataclass
 import numpy as np
 from podium.aggregation import PointAggregator
+from podium.labelling import Strategy
 from podium.metrics import Metric
-from podium.rankers import RankSVM
+from podium.postranking import Rule, WindowConstraint
+from podium.rankers import FitResult, Linear, Ranker, RankSVM
 from podium.losses import QueryLoss
 
 @dataclass(frozen=True)
@@ -34,6 +37,54 @@ class StiffSVM(RankSVM):
     '''RankSVM with a small C.'''
     name = "stiff-svm"
     C: float = 1e-3
+
+@dataclass(frozen=True, eq=False)
+class Signs(Linear):
+    kind = "signs"
+
+@dataclass(eq=False)
+class SignRanker(Ranker):
+    '''The signs of covariances, scaled.'''
+    name = "sign-ranker"
+    paper = "none"
+    grid = {"scale": (0.5, 2.0)}
+    scale: float = 1.0
+    def learn(self, train, monitor, start):
+        gap = train.X.T @ (train.y - train.y.mean())
+        return FitResult(Signs(self.scale * np.sign(gap)))
+
+@dataclass(frozen=True, repr=False)
+class OnFirstPlaces(Rule):
+    kind = "on-first-places"
+    roles = ("doc",)
+    wishes = (-1,)
+    doc: str
+    places: int
+    def slack(self, bound_rule, place):
+        return max((max(place[row] - self.places, 0) for row in bound_rule.rows), default=0)
+    def constraints(self, bound_rule):
+        for row in bound_rule.rows:
+            yield WindowConstraint(row, 1, self.places)
+    def prefer(self, bound_rule, preferences):
+        preferences.promote(bound_rule.rows, self.places, self.weight)
+
+class Selection(Strategy):
+    name = "selection"
+    def find_top_k(self):
+        left, top = list(self.order), []
+        while left and len(top) < self.k:
+            best = left[0]
+            for other in left[1:]:
+                if (yield other, best) > 0:
+                    best = other
+            left.remove(best)
+            top.append(best)
+        return top
+    def remaining(self, gone, skip_implied):
+        return float(self.bound(len(self.order), self.k))
+    @staticmethod
+    def _bound(n, k, prior):
+        return sum(n - 1 - i for i in range(k))
 
 @dataclass(frozen=True, kw_only=True)
 class Always(Metric):
@@ -64,6 +115,13 @@ wrong = strangers:LastIsFirst
 missing = no_such_module:Ranker
 imported = strangers:StiffSVM
 quits = quitter:Ranker
+sign-ranker = strangers:SignRanker
+[podium.models]
+signs = strangers:Signs
+[podium.rules]
+on-first-places = strangers:OnFirstPlaces
+[podium.strategies]
+selection = strangers:Selection
 [podium.metrics]
 Always = strangers:Always
 [podium.losses]
@@ -125,12 +183,8 @@ def test_plugins_are_in_the_registries_and_broken_ones_are_named(strangers):
     assert "ModuleNotFoundError: No module named 'no_such_module'" in problems["missing"]
 
 
-def test_a_ranker_of_another_package_is_trained_saved_and_loaded(strangers, tmp_path):
-    (tmp_path / "train.txt").write_text("2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:1\n")
-    model, data, scores = (str(tmp_path / name) for name in ("m.podium", "train.txt", "scores.txt"))
-    commands = [
-        ["train", "stiff-svm", data, "-o", model], ["predict", model, data, "-o", scores], ["rankers"],
-    ]  # fmt: skip
+def run_commands(strangers, commands):
+    """Run commands of podium in one new process, each of which must succeed."""
     code = (
         "from podium.apps.cli import app\n"
         f"for words in {commands!r}:\n"
@@ -138,10 +192,69 @@ def test_a_ranker_of_another_package_is_trained_saved_and_loaded(strangers, tmp_
     )
     done = run(strangers, "-c", code)
     assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_ranker_of_another_package_is_trained_saved_and_loaded(strangers, tmp_path):
+    (tmp_path / "train.txt").write_text("2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:1\n")
+    model, data, scores = (str(tmp_path / name) for name in ("m.podium", "train.txt", "scores.txt"))
+    done = run_commands(strangers, [
+        ["train", "stiff-svm", data, "-o", model], ["predict", model, data, "-o", scores], ["rankers"],
+    ])  # fmt: skip
     values = [float(line) for line in Path(scores).read_text().split()]
     assert values[0] > values[1] > values[2]
     assert "stiff-svm" in done.stdout
-    assert "left out the plug-in 'missing' of strangers" in done.stderr
+
+
+def test_a_warning_of_a_plugin_is_one_line_of_the_command(strangers):
+    lines = run_commands(strangers, [["rankers", "--json"]]).stderr.splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith("podium: warning: left out the plug-in '") for line in lines)
+    assert (
+        "podium: warning: left out the plug-in 'missing' of strangers (podium.rankers, " in lines[1]
+    )
+
+
+def test_a_ranker_with_models_of_its_own_is_compared_tuned_and_loaded(strangers, tmp_path):
+    train, valid = str(tmp_path / "train.txt"), str(tmp_path / "valid.txt")
+    for seed, path in enumerate((train, valid)):
+        write_letor(make_synthetic(n_queries=12, seed=seed), path)
+    model, scores, report = (str(tmp_path / name) for name in ("m.podium", "s.txt", "report"))
+    run_commands(strangers, [
+        ["tune", "sign-ranker", train, "--valid", valid, "-o", model],
+        ["predict", model, valid, "-o", scores],
+        ["compare", train, "--rankers", "regression,sign-ranker", "--folds", "2", "--out", report],
+    ])  # fmt: skip
+    values = [float(line) for line in Path(scores).read_text().split()]
+    assert len(values) == len(make_synthetic(n_queries=12, seed=1))
+    assert len(set(values)) > 1
+    summary = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert "sign-ranker" in json.dumps(summary)
+
+
+def test_a_rule_of_another_package_is_read_checked_and_applied(strangers, tmp_path):
+    rules, ranked, ruled = (str(tmp_path / name) for name in ("rules.yaml", "run.txt", "ruled.txt"))
+    Path(rules).write_text(
+        "version: 1\nrules:\n- {rule: on-first-places, docs: c, places: 1, hard: true}\n"
+    )
+    Path(ranked).write_text(
+        "".join(f"1 Q0 {doc} {at} {9 - at} run\n" for at, doc in enumerate("abc", start=1))
+    )
+    run_commands(strangers, [
+        ["rules", "check", rules], ["postrank", ranked, "--rules", rules, "-o", ruled],
+    ])  # fmt: skip
+    assert [line.split()[2] for line in Path(ruled).read_text().splitlines()] == ["c", "a", "b"]
+
+
+def test_a_strategy_of_another_package_is_simulated(strangers):
+    done = run_commands(strangers, [
+        ["judge", "simulate", "selection", "-n", "6", "-k", "2", "--runs", "3", "--ask-implied",
+         "--json"],
+    ])  # fmt: skip
+    (row,) = json.loads(done.stdout)
+    # The best of six takes 5 questions, the best of the other five 4.
+    assert row["strategy"] == "selection"
+    assert row["judgments"] == [5 + 4] * 3
 
 
 def test_names_of_podium_ask_for_no_plugins(monkeypatch):

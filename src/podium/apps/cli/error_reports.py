@@ -20,6 +20,7 @@ from podium.errors import (
     MissingExtraError,
     NotConvergedWarning,
     NothingLearnedWarning,
+    PluginWarning,
     PodiumError,
     SlowWarning,
     SmallBudgetWarning,
@@ -76,6 +77,26 @@ def fail(message: str, code: int) -> NoReturn:
     """Print what is wrong in one line and exit with this code."""
     typer.echo(f"podium: {' '.join(message.split())}", err=True)
     raise typer.Exit(code)
+
+
+@contextmanager
+def plugin_warnings_in_one_line() -> Iterator[None]:
+    """Print a warning of a plug-in as one line, without the place in the code that looked for plug-ins."""
+    usual = warnings.formatwarning
+
+    def format_warning(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int,
+        line: str | None = None,
+    ) -> str:  # fmt: skip
+        if issubclass(category, PluginWarning):
+            return f"podium: warning: {' '.join(str(message).split())}\n"
+        return usual(message, category, filename, lineno, line)
+
+    warnings.formatwarning = format_warning
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from podium.apps.cli.error_reports import reports_errors
+from podium.apps.cli.error_reports import plugin_warnings_in_one_line, reports_errors
 from podium.apps.cli.usage_advice import AdvisingCommand, literal, show_literally
 
 OPTIONS_PACKAGE = "podium.apps.cli.options"
@@ -123,7 +123,8 @@ def make_command(path: tuple[str, ...], module: str) -> Any:
         # Help imports no more than the options of a command.
         from podium.apps.cli.inputs.chosen_cluster import cluster_in_use
 
-        with cluster_in_use(values.get("cluster"), is_quiet=bool(values.get("json"))):
+        cluster = cluster_in_use(values.get("cluster"), is_quiet=bool(values.get("json")))
+        with plugin_warnings_in_one_line(), cluster:
             work(options_class(**values))
 
     # Typer reads options off a function's signature: this one has the fields of the class.
