@@ -72,6 +72,7 @@ def test_a_folder_that_was_removed_is_a_problem(monkeypatch, tmp_path):
     [
         ("", True),
         ("; extra == 'web'", True),
+        ("; extra == 'ir-datasets'", False),  # no extra of users, and no package of podium itself
         ("; python_version >= '3.9' and extra == 'web'", True),
         ("; python_version < '3.10'", False),
         ("; python_full_version > '4'", False),
