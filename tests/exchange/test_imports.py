@@ -3,6 +3,8 @@
 import gzip
 import json
 import random
+import sys
+import tracemalloc
 import xml.etree.ElementTree as ElementTree
 
 import catboost
@@ -26,7 +28,10 @@ from podium.exchange import IMPORTERS, emulate, export_model, import_model
 from podium.exchange.model_text_lines import MAX_MODEL_LINES
 from podium.exchange.portable_model import make_portable
 from podium.rankers import feature_importance
+from podium.rankers.forest import Forest, Tree
+from podium.rankers.forest_text import write_forest
 from podium.rankers.imported_ranker import ImportedRanker
+from podium.rankers.lightgbm_checks import MAX_TREE_LEVELS
 from podium.registry import RANKERS, load
 from tests.support.export_targets import TARGETS
 from tests.support.small_rankers import small
@@ -194,7 +199,11 @@ def test_lightgbm_scores_as_there(settings, data, tmp_path):
     ranker = import_model(tmp_path / "m.txt", "lightgbm")
     rows = np.vstack([GAPS, on_thresholds(ranker)])
     expected = theirs.predict(rows, raw_score=True)
-    np.testing.assert_allclose(ranker.predict(rows), expected, rtol=0, atol=1e-12)
+    assert ranker.predict(rows).tobytes() == expected.tobytes()
+    with np.errstate(over="ignore"):
+        single = rows.astype(np.float32)
+    expected_single = theirs.predict(single, raw_score=True)
+    assert ranker.predict(single).tobytes() == expected_single.tobytes()
     np.testing.assert_allclose(ranker.model_.importance(), theirs.feature_importance("gain"))
     shap = theirs.predict(GAPS[:9], pred_contrib=True)[:, :4]
     np.testing.assert_allclose(ranker.model_.contributions(GAPS[:9]), shap, atol=1e-12)
@@ -205,7 +214,7 @@ def test_lightgbm_scores_as_there(settings, data, tmp_path):
 def test_lightgbm_without_a_single_split(tmp_path):
     theirs = grown(tmp_path / "m.txt", data=np.zeros((600, 4)), objective="regression")
     ranker = import_model(tmp_path / "m.txt", "lightgbm")
-    np.testing.assert_allclose(ranker.predict(X), theirs.predict(X))
+    assert ranker.predict(X).tobytes() == theirs.predict(X).tobytes()
 
 
 def test_lightgbm_that_is_no_ranker_is_refused(tmp_path):
@@ -422,15 +431,114 @@ def test_ranklib_files_that_may_be_cut_off_are_told(tmp_path):
         import_model(path, "ranklib")
 
 
+def ranklib_chain(n):
+    """RankLib's tags around a tree of n levels, one level per line."""
+    head = "\n".join(f"<feature>1</feature><threshold>{i}</threshold><split>" for i in range(n))
+    tail = "<output>-1</output></split>" + "<split><output>1</output></split></split>" * n
+    return f'## LambdaMART\n<ensemble><tree weight="1"><split>\n{head}{tail}</tree></ensemble>\n'
+
+
 def test_ranklib_trees_deeper_than_a_stack_of_calls(tmp_path):
-    n = 3000
-    head = "".join(f"<feature>1</feature><threshold>{i}</threshold><split>" for i in range(n))
-    tail = "<output>-1</output></split>" + "<split><output>1</output></split></split>" * (n - 1)
-    last = "<split><output>1</output></split></split>"
-    text = f'<ensemble><tree weight="1"><split>{head}{tail}{last}</tree></ensemble>'
-    path = written(tmp_path / "m.txt", f"## LambdaMART\n{text}\n")
-    ranker = import_model(path, "ranklib")
+    ranker = import_model(written(tmp_path / "m.txt", ranklib_chain(3000)), "ranklib")
     assert ranker.predict([[-1.0], [0.0], [5.0]]).tolist() == [-1.0, -1.0, 1.0]
+
+
+def test_the_place_of_trees_that_are_too_deep(tmp_path):
+    n = MAX_TREE_LEVELS + 1
+    path = written(tmp_path / "m.txt", ranklib_chain(n))
+    line = 2 + n  # two lines before the first level
+    with pytest.raises(ModelFileError, match=rf"m\.txt:{line}: expected at most 4096 splits"):
+        import_model(path, "ranklib")
+
+    children = [(~i, i + 1 if i + 1 < n else ~n) for i in range(n)]
+    chain = Tree.of([0] * n, np.arange(n).tolist(), children, [0.0] * (n + 1))
+    path = written(tmp_path / "m.txt", write_forest(Forest(1, (Tree.stump(0, 0, 0, 0), chain))))
+    line = path.read_text().split("\n").index("Tree=1") + 7
+    assert path.read_text().split("\n")[line].startswith("left_child=")
+    with pytest.raises(ModelFileError, match=rf"m\.txt:{line + 1}: .* 4096 levels .* got 4097"):
+        import_model(path, "lightgbm")
+
+
+def test_the_place_of_json_trees_that_are_too_deep(tmp_path):
+    n = MAX_TREE_LEVELS + 1
+    path = tmp_path / "m.json"
+    boosted(path, rounds=2)
+    document = json.loads(path.read_text())
+    inner = [i % 2 == 0 and i < 2 * n for i in range(2 * n + 1)]
+    document["learner"]["gradient_booster"]["model"]["trees"][1].update(
+        left_children=[i + 1 if node else -1 for i, node in enumerate(inner)],
+        right_children=[i + 2 if node else -1 for i, node in enumerate(inner)],
+        **{name: [0] * len(inner) for name in ("split_indices", "default_left", "split_type")},
+        **{
+            name: [0.5] * len(inner) for name in ("split_conditions", "loss_changes", "sum_hessian")
+        },
+    )
+    written(path, json.dumps(document))
+    with pytest.raises(
+        ModelFileError, match=r"m\.json: expected .* 4096 levels in tree 1, got 4097"
+    ):
+        import_model(path, "xgboost")
+
+    symmetric(path, rounds=2, grow_policy="Depthwise")
+    document = json.loads(path.read_text())
+    leaf = {"value": 0.0, "weight": 1}
+    split = {"split_type": "FloatFeature", "float_feature_index": 0, "border": 0.5}
+    before, after = json.dumps({"split": split, "left": leaf}).removesuffix("}"), "}"
+    deep = f'{before}, "right": ' * n + json.dumps(leaf) + after * n
+    document["trees"][1] = "DEEP"
+    written(path, json.dumps(document).replace('"DEEP"', deep))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10 * n)  # or JSON itself is refused
+    try:
+        with pytest.raises(ModelFileError, match=r"m\.json: .* levels in tree 1, got 4097"):
+            import_model(path, "catboost")
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+WIDE = "## LambdaMART\n" + (
+    '<ensemble><tree weight="1"><split><feature>{}</feature><threshold>1</threshold>'
+    '<split pos="left"><output>1</output></split><split pos="right"><output>2</output></split>'
+    "</split></tree></ensemble>\n"
+)
+
+
+def test_a_small_file_that_claims_many_features_takes_no_memory(tmp_path):
+    """The weights of 2**20 features alone would take 8 MB, their names 14 MB."""
+    path = tmp_path / "m.txt"
+    claims = {
+        "ranklib": [WIDE.format(1 << 20), "## AdaRank\n1048576:1\n", "## RankBoost\n65537:1:1\n"],
+        "svmrank": [
+            "1048576:0.5\n",
+            SVM.format(kernel=0, n=2, vectors="1 1:1\n").replace("4 # high", "65537 # high"),
+        ],
+    }
+    for source, texts in claims.items():
+        for text in texts:
+            written(path, text)
+            tracemalloc.start()
+            with pytest.raises(ModelFileError, match=r"m\.txt: the model claims [0-9,]+ features"):
+                import_model(path, source)
+            taken = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert taken < 4 << 20, text  # 2 MB to read any file
+    written(path, claims["ranklib"][0])
+    assert import_model(path, "ranklib", n_features=1 << 20).n_features_in_ == 1 << 20
+    written(path, WIDE.format(1 << 16))
+    assert import_model(path, "ranklib").n_features_in_ == 1 << 16
+
+
+def test_an_xgboost_file_that_claims_many_features(tmp_path):
+    path = tmp_path / "m.json"
+    boosted(path, rounds=2)
+    document = json.loads(path.read_text())
+    document["learner"]["learner_model_param"]["num_feature"] = "100000"
+    written(path, json.dumps(document))
+    with pytest.raises(ModelFileError, match="claims 100,000 features, too many for a file of"):
+        import_model(path, "xgboost")
+    assert import_model(path, "xgboost", n_features=100_000).n_features_in_ == 100_000
+    written(path, json.dumps(document) + " " * 100_000)
+    assert import_model(path, "xgboost").n_features_in_ == 100_000
 
 
 def test_ranklib_files_that_would_take_long(tmp_path):

@@ -14,6 +14,7 @@ from podium.data.number_parsing import decimal_of, words_of
 from podium.errors import ModelFileError
 from podium.exchange.model_text_lines import ModelLines
 from podium.rankers.forest import ZERO, Forest, Tree
+from podium.rankers.lightgbm_checks import MAX_TREE_LEVELS
 from podium.rankers.tree_model import Trees
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
@@ -159,6 +160,10 @@ def _read_tree(section: LightGBMSection, width: int) -> Tree:
     count = section.integers("leaf_count", leaves) if "leaf_count" in section.fields else None
     threshold = section.numbers("threshold", nodes, infinite=True)  # inf: all except missing values
     tree = Tree.of(feature, threshold, children, value, decision, gain, count)
+    if (depth := tree.depth()) > MAX_TREE_LEVELS:
+        raise section.error(
+            "left_child", f"expected at most {MAX_TREE_LEVELS} levels in a tree, got {depth}"
+        )
     return tree if (tree.count > 0).all() else Tree.of(
         feature, threshold, children, value, decision, gain
     )  # fmt: skip

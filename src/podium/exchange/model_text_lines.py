@@ -14,6 +14,8 @@ MAX_MODEL_BYTES = 1 << 28
 MAX_MODEL_LINES = 1 << 22
 MAX_FEATURES = 1 << 20
 """The highest feature that a text model may name."""
+FEATURES_OF_SMALL_FILE = 1 << 16
+"""The number of features that a file of any size may have; a larger file may have one per byte."""
 
 
 class ModelLines(tuple[str, ...]):
@@ -54,6 +56,11 @@ class ModelLines(tuple[str, ...]):
         """All lines as one text."""
         return "\n".join(self)
 
+    @property
+    def n_bytes(self) -> int:
+        """The size of the text: one byte per character or more."""
+        return sum(map(len, self)) + len(self)
+
     def error(self, line: int, message: str) -> ModelFileError:
         """Return an error at a line; the first line is 1."""
         return ModelFileError(f"{self.path}:{line}: {message}")
@@ -65,6 +72,7 @@ def count_features(lines: ModelLines, features: Sequence[int], n_features: int |
     Features are counted from 1.
     """
     largest = max(features, default=0)
+    check_width(lines, largest, n_features)
     if n_features is None:
         n_features = max(largest, 1)
     if largest > n_features:
@@ -72,3 +80,19 @@ def count_features(lines: ModelLines, features: Sequence[int], n_features: int |
             f"{lines.path}: the model uses feature {largest}, but n_features is {n_features}"
         )
     return n_features
+
+
+def check_width(lines: ModelLines, width: int, n_features: int | None) -> None:
+    """Raise if the file claims too many features for its size, unless the caller expects some number.
+
+    A model takes memory for every feature, so that a tiny file must not claim a million.
+    """
+    size = lines.n_bytes
+    if n_features is None and width > max(FEATURES_OF_SMALL_FILE, size):
+        raise ModelFileError(
+            f"{lines.path}: the model claims {width:,} features, too many for a file of {size:,} bytes; "
+            f"expected at most {FEATURES_OF_SMALL_FILE:,}, or one per byte"
+        ).advise(
+            python=f"if rows have so many features, pass n_features={width}",
+            command_line=f"if rows have so many features, pass --features {width}",
+        )

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from podium.errors import ModelFileError
 from podium.rankers.float32 import largest_rounding_to
 from podium.rankers.forest import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
+from podium.rankers.lightgbm_checks import MAX_TREE_LEVELS
 
 MAX_DEPTH = 16
 """The largest depth of CatBoost's symmetric trees."""
@@ -95,12 +96,21 @@ def _read_forest(
         [_NAN_GOES_LEFT[feature["nan_value_treatment"]] for feature in features], _number(scale)
     )
     listed = document.get("trees") or document["oblivious_trees"]
-    trees = [reader.read(tree) for tree in listed[:n_trees]]
+    trees = [_checked(i, reader.read(tree)) for i, tree in enumerate(listed[:n_trees])]
     if not trees:
         raise ModelFileError("expected at least one tree, got none")
     if bias := _number(biases[0]):
         trees.append(Tree.of([], [], [], [bias]))
     return Forest(len(features), tuple(trees))
+
+
+def _checked(number: int, tree: Tree) -> Tree:
+    """Return the tree; raise if it has too many levels."""
+    if (depth := tree.depth()) > MAX_TREE_LEVELS:
+        raise ModelFileError(
+            f"expected at most {MAX_TREE_LEVELS} levels in tree {number}, got {depth}"
+        )
+    return tree
 
 
 def _float_features(document: Any) -> Sequence[Mapping[str, Any]]:

@@ -28,6 +28,7 @@ from podium.exchange.model_text_lines import MAX_FEATURES, ModelLines, count_fea
 from podium.rankers.float32 import floor32, largest_rounding_to
 from podium.rankers.forest import Forest, Tree
 from podium.rankers.forest_text import model_from_forest
+from podium.rankers.lightgbm_checks import MAX_TREE_LEVELS
 from podium.rankers.models import Stumps
 
 _SUMS = ("Linear Regression", "Coordinate Ascent", "AdaRank")
@@ -295,8 +296,7 @@ def _tree(reader: _Reader) -> Tree:
         else:
             add_child(len(feature))
             open_nodes.append(len(feature))
-            token = reader.field("feature")
-            feature.append(_feature(reader.lines, token.line, token.text) - 1)
+            feature.append(_split_feature(reader, len(open_nodes)))
             edge = reader.field("threshold")
             threshold.append(_float32(_threshold(reader.lines, edge.line, edge.text)))
             children.append([])
@@ -305,6 +305,16 @@ def _tree(reader: _Reader) -> Tree:
     # RankLib keeps features and thresholds in float32.
     edges = largest_rounding_to(np.array(threshold, dtype=np.float32)).tolist()
     return Tree.of(feature, edges, [(a, b) for a, b in children], value)
+
+
+def _split_feature(reader: _Reader, n_levels: int) -> int:
+    """Return the feature of a split, counted from 0; raise if the split is on too deep a level."""
+    token = reader.field("feature")
+    if n_levels > MAX_TREE_LEVELS:
+        raise reader.lines.error(
+            token.line, f"expected at most {MAX_TREE_LEVELS} splits inside each other, got more"
+        )
+    return _feature(reader.lines, token.line, token.text) - 1
 
 
 def _check_position(reader: _Reader, split: _Token, place: int) -> None:

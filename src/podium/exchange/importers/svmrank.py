@@ -10,7 +10,7 @@ from podium.exchange.importers.foreign_model import (
     read_pair,
     read_pairs,
 )
-from podium.exchange.model_text_lines import ModelLines
+from podium.exchange.model_text_lines import MAX_FEATURES, ModelLines, check_width
 
 _HEADER_LINES = 10
 """The number of lines between the version and the first support vector."""
@@ -57,7 +57,8 @@ def _svmlight(lines: ModelLines, n_features: int | None) -> ForeignModel:
         vector = [read_pair(lines, number, word) for word in words]
         weights += [(feature, scale * value) for feature, value in vector]
     _check_features(lines, weights)
-    if n_features is None and 0 < highest <= 1 << 20:
+    if n_features is None and 0 < highest <= MAX_FEATURES:
+        check_width(lines, highest, n_features)
         n_features = highest
     return ForeignModel(linear_model(lines, weights, n_features), "svmlight")
 

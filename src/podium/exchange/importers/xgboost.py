@@ -14,10 +14,11 @@ import numpy as np
 from podium.data.number_parsing import decimal_of, whole_of
 from podium.errors import ModelFileError, UsageError
 from podium.exchange.importers.foreign_model import ForeignModel
-from podium.exchange.model_text_lines import MAX_FEATURES, ModelLines
+from podium.exchange.model_text_lines import MAX_FEATURES, ModelLines, check_width
 from podium.rankers.float32 import largest_rounding_to
 from podium.rankers.forest import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
 from podium.rankers.forest_text import model_from_forest
+from podium.rankers.lightgbm_checks import MAX_TREE_LEVELS
 from podium.rankers.models import Linear
 
 _LOGIT_OBJECTIVES = ("binary:logistic", "reg:logistic")
@@ -65,6 +66,7 @@ class _ModelReader:
         self.width = self._integer(self.learner["learner_model_param"]["num_feature"])
         if not 1 <= self.width <= MAX_FEATURES:
             raise self.error(f"expected 1 to {MAX_FEATURES} features, got {self.width}")
+        check_width(lines, self.width, n_features)
         if n_features not in (None, self.width):
             raise UsageError(
                 f"the model has {self.width} features, but n_features is {n_features}; leave it out"
@@ -160,7 +162,7 @@ class _ModelReader:
         conditions = np.array([condition[node] for node in order], dtype=np.float32)
         with np.errstate(over="ignore"):  # below the smallest float32 is -inf: no row goes left
             before = np.nextafter(conditions, np.float32(-np.inf))
-        return Tree.of(
+        read = Tree.of(
             [feature[node] for node in order],
             np.maximum(largest_rounding_to(before), -sys.float_info.max).tolist(),
             [(place[left[node]], place[right[node]]) for node in order],
@@ -169,6 +171,11 @@ class _ModelReader:
             [gain[node] for node in order],
             [max(1, min(round(cover[leaf]), 1 << 20)) for leaf in leaves],
         )
+        if (depth := read.depth()) > MAX_TREE_LEVELS:
+            raise self.error(
+                f"expected at most {MAX_TREE_LEVELS} levels in tree {number}, got {depth}"
+            )
+        return read
 
     def _walk(self, number: int, left: list[int], right: list[int]) -> tuple[list[int], list[int]]:
         """Return nodes and leaves from the root on; raise if a node occurs twice."""
