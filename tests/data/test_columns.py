@@ -84,15 +84,74 @@ def test_a_column_that_is_not_there_is_named(columns, names):
     ("fields", "match"),
     [
         ({"features": ["price", "size", "price"]}, "feature 'price' is named twice"),
-        ({"features": ["qid"], "query": "qid"}, "'qid' is named twice: .* of the query"),
-        ({"features": ["sku"], "doc": "sku"}, "'sku' is named twice: .* of the doc"),
-        ({"features": ["grade"], "label": "grade"}, "'grade' is named twice: .* of the label"),
-        ({"features": ["title"], "text": ["title"]}, "'title' is named twice: .* of the text"),
+        (
+            {"features": ["qid"], "query": "qid"},
+            "'qid' is named twice: as the query and as a feature; take it out of features=",
+        ),
+        ({"features": ["sku"], "doc": "sku"}, "'sku' is named twice: as the document and as a f"),
+        (
+            {"features": ["grade"], "label": "grade"},
+            "'grade' is named twice: as the label and as a f",
+        ),
+        (
+            {"features": ["title"], "text": ["title"]},
+            "'title' is named twice: as a feature and as text",
+        ),
     ],
 )
 def test_a_feature_is_named_once(fields, match):
     with pytest.raises(UsageError, match=match):
         Columns(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "advice"),
+    [
+        ({"query": "id", "label": "id"}, "give --query-column or --label another column"),
+        ({"label": "price", "weight": "price"}, "give --label or --weight another column"),
+        ({"query": "id", "doc": "id"}, "give --query-column or --doc another column"),
+        ({"label": "grade", "ignore": ["grade"]}, "take it out of --ignore"),
+        ({"label": "grade", "text": ["grade"]}, "take it out of --text-columns"),
+        ({"label": "grade", "categories": {"grade": "onehot"}}, "take it out of --categories"),
+        ({"features": ["ctr"], "ignore": ["ctr"]}, "take it out of --features"),
+    ],
+)
+def test_roles_exclude_each_other(fields, advice):
+    with pytest.raises(UsageError, match="is named twice: as ") as caught:
+        Columns(**fields)
+    assert caught.value.on_command_line().endswith(advice)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"query": "search", "query_text": "search"},
+        {"doc": "title", "text": ["title"]},
+        {"features": ["brand"], "categories": {"brand": "onehot"}},
+    ],
+)
+def test_roles_that_read_a_column_alike_go_together(fields):
+    assert Columns(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "role", "advice"),
+    [
+        ({"ignore": ["grade"]}, "left out", "take it out of --ignore, or name another"),
+        ({"features": ["grade"]}, "a feature", "take it out of --features, or name another"),
+        ({"doc": "grade"}, "the document", "give --doc or --label another column"),
+        ({"query": "grade"}, "the query", "give --query-column or --label another column"),
+    ],
+)
+def test_a_label_that_has_another_role_is_told(fields, role, advice):
+    with pytest.raises(UsageError) as caught:
+        Columns(**fields).resolve(["search_id", "sku", "grade", "price"], path="shop.csv")
+    message = caught.value.on_command_line()
+    assert (
+        f"shop.csv: expected a column for the label, got only grade, which is named as {role}"
+        in message
+    )
+    assert advice in message
 
 
 def test_column_names_must_differ():

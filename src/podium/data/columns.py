@@ -11,7 +11,7 @@ import yaml
 
 from podium.data.atomic_files import atomic_writer
 from podium.data.categories import CategoryForm, check_forms
-from podium.data.number_parsing import decimal_of
+from podium.data.column_roles import check_roles, missing_column
 from podium.data.text_files import open_regular
 from podium.errors import DataError, MalformedLineError, UnknownNameError, UsageError
 from podium.typing import Path_
@@ -57,8 +57,6 @@ _USUAL_NAMES = {
     "query_text": QUERY_TEXT_NAMES,
     "weight": WEIGHT_NAMES,
 }
-_OPTIONS = {"query": "--query-column", "label": "--label"}
-"""Options that name a column. --query works in most commands, but names a query in podium explain."""
 _COLUMN_LISTS = ("features", "ignore", "text")
 
 
@@ -124,8 +122,8 @@ class Columns:
                 raise UsageError(f"expected a list of columns in {name}, got the text {value!r}")
             if value is not None:
                 object.__setattr__(self, name, tuple(value))
-        _check_features(self)
         object.__setattr__(self, "categories", check_forms(self.categories))
+        check_roles(_roles(self))
         _check_character("decimal", self.decimal, DECIMAL_MARKS)
         _check_character("thousands", self.thousands, ("", *THOUSANDS_MARKS))
         _check_character("repeated", self.repeated, ("keep", "first", "error"))
@@ -155,12 +153,13 @@ class Columns:
         chosen = _guess_columns(replace(self, label=None) if is_absent else self, names)
         _check_names(chosen, names, path)
         if chosen.query is None:
-            raise _no_column("query", (*QUERY_NAMES, *QUERY_TEXT_NAMES[2:]), names, path)
+            usual_names = (*QUERY_NAMES, *QUERY_TEXT_NAMES[2:])
+            raise _without_column("query", usual_names, chosen, names, path)
         if chosen.query_text is None and usual_form(chosen.query) in QUERY_TEXT_NAMES:
             # What users typed may be all that names a query.
             chosen = chosen if is_number(chosen.query) else replace(chosen, query_text=chosen.query)
         if chosen.label is None and labelled:
-            raise _no_column("label", LABEL_NAMES, names, path)
+            raise _without_column("label", LABEL_NAMES, chosen, names, path)
         if not labelled and not self.label:
             chosen = _without_word_labels(chosen, is_number)
         rest = [name for name in names if name not in _used_names(chosen)]
@@ -232,16 +231,22 @@ def usual_form(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
+def _roles(columns: Columns) -> dict[str, tuple[str, ...]]:
+    """The columns that have a role already, by role."""
+    single = {role: getattr(columns, role) for role in _USUAL_NAMES}
+    roles = {role: (name,) for role, name in single.items() if name is not None}
+    return {
+        **roles,
+        "features": columns.features or (),
+        "categories": tuple(columns.categories),
+        "text": columns.text,
+        "ignore": columns.ignore,
+    }
+
+
 def _used_names(columns: Columns) -> set[str]:
     """The columns that have a role already."""
-    single = (columns.query, columns.doc, columns.label, columns.weight, columns.query_text)
-    several = (
-        *(columns.features or ()),
-        *columns.ignore,
-        *columns.text,
-        *columns.categories,
-    )
-    return {name for name in (*single, *several) if name is not None}
+    return {name for names in _roles(columns).values() for name in names}
 
 
 def _check_names(columns: Columns, names: Sequence[str], path: str | None) -> None:
@@ -259,41 +264,21 @@ def _check_names(columns: Columns, names: Sequence[str], path: str | None) -> No
             raise UnknownNameError("column", name, names, path=path, holder="the table")
 
 
-def _check_features(columns: Columns) -> None:
-    """Raise if a feature is named twice, or is something else, too: its numbers would not be read."""
-    features = columns.features or ()
-    for i, name in enumerate(features):
-        if name in features[:i]:
-            raise UsageError(f"feature {name!r} is named twice; name each feature once")
-    roles = [(role, getattr(columns, role)) for role in _USUAL_NAMES]
-    for role, name in [*roles, *(("text", name) for name in columns.text)]:
-        if name in features:
-            raise UsageError(
-                f"feature {name!r} is named twice: it is the column of the {role}, too; "
-                "take it out of the features"
-            )
-
-
 def _check_character(option: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices if choice)
         raise UsageError(f"expected one of {listed} as {option}, got {value!r:.80}")
 
 
-def _no_column(
-    role: str, usual_names: Sequence[str], names: Sequence[str], path: str | None
+def _without_column(
+    role: str, usual_names: Sequence[str], chosen: Columns, names: Sequence[str], path: str | None
 ) -> UsageError:
-    place = "" if path is None else f"{path}: "
-    error = UsageError(
-        f"{place}expected a column for the {role} ({', '.join(usual_names)}), "
-        f"the table has {', '.join(names)}"
-    )
-    if sum(decimal_of(name.strip()) is not None for name in names) * 3 >= len(names):
-        advice = "is the first line missing? It has the names of the columns"
-        return error.advise(python=advice, command_line=advice)
-    return error.advise(
-        python=f"name it with {role}='...'", command_line=f"name it with {_OPTIONS[role]} COLUMN"
-    )
+    """Return the error for a table without a column that can be guessed for a role."""
+    taken = {
+        other: [name for name in found if name in names and usual_form(name) in usual_names]
+        for other, found in _roles(chosen).items()
+    }
+    return missing_column(role, usual_names, names, taken, path)
 
 
 def write_columns(columns: Columns, path: Path_) -> None:

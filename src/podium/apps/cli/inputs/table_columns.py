@@ -46,9 +46,16 @@ def columns_of(options: TableOptions) -> Columns | None:
         is_all = options.feature_columns == "all"
         changes["features"] = None if is_all else _names("--features", options.feature_columns)
     if options.columns_file is not None:
-        columns = replace(read_columns(options.columns_file), **changes)
+        columns = replace(_without_named(read_columns(options.columns_file), changes), **changes)
         return columns if options.categories else _with_own_categories(columns, options)
     return Columns(**changes) if changes else None
+
+
+def _without_named(columns: Columns, changes: dict[str, Any]) -> Columns:
+    """Return the columns of a file, without those left out that an option names."""
+    single = {name for name in changes.values() if isinstance(name, str)}
+    named = single.union(*(changes.get(role) or () for role in ("features", "text", "categories")))
+    return replace(columns, ignore=tuple(name for name in columns.ignore if name not in named))
 
 
 def _names(option: str, text: str | None) -> tuple[str, ...] | None:
