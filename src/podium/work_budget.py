@@ -51,6 +51,26 @@ def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
 
 
 @contextmanager
+def bounded_share(share: float) -> Iterator[None]:
+    """Raise a `DeadlineError` in this context after a share of the remaining time.
+
+    Searches for an order end when they would have ended, or earlier.
+    """
+    budget = _budget.get()
+    if budget.end == math.inf:
+        yield
+        return
+    now = monotonic()
+    end = now + share * max(budget.end - now, 0.0)
+    own = replace(budget, end=end, search_end=min(budget.search_end, end))
+    token = _budget.set(own)
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+@contextmanager
 def bounded_steps(steps: int) -> Iterator[None]:
     """Raise a `WorkLimitError` in this context after this many steps of work.
 

@@ -97,7 +97,8 @@ def test_hard_rules_that_conflict_yield_or_are_named(app):
     request = {"documents": IDS, "rules": CONFLICT, "conflicts": "error"}
     told = error(post(app, "/v1/postrank", request), 409, "conflict")
     assert told["rules"] == ["Pin('a', 1)", "Pin('b', 1)"]
-    assert answer["yielded"] == [{"number": 1, "rule": "Pin('b', 1)", "to": [0]}]
+    why = "its priority is the lowest"
+    assert answer["yielded"] == [{"number": 1, "rule": "Pin('b', 1)", "to": [0], "why": why}]
 
 
 SOLD_OUT = [
@@ -124,7 +125,8 @@ def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is
     query = {"documents": documents, "rules": SOLD_OUT}
     answer = put(app, **query)
     assert answer["ids"] == IDS[1:]
-    assert answer["yielded"] == [{"number": 0, "rule": "a first", "to": [1]}]
+    gave_way = {"number": 0, "rule": "a first", "to": [1], "why": "a pin gives way to a hide"}
+    assert answer["yielded"] == [gave_way]
     batch = post(app, "/v1/postrank/batch", {"queries": [query, {"documents": IDS, "rules": []}]})
     assert [result.get("yielded") for result in batch.json()["results"]] == [
         answer["yielded"],
@@ -139,10 +141,115 @@ def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is
         answer = post(app, path, body).json()
         answer = answer["results"][0] if "results" in answer else answer
         assert sorted(answer["ids"]) == IDS[1:]
-        assert answer["yielded"] == [{"number": 0, "rule": "a first", "to": [1]}]
+        assert answer["yielded"] == [gave_way]
     told = error(post(app, "/v1/postrank", {**query, "conflicts": "error"}), 409, "conflict")
     assert told["numbers"] == [0, 1]
     assert told["rules"] == ["a first", "Hide(stock == 0)"]  # names, as in `yielded`
+
+
+COSTLY = """\
+version: 1
+rules:
+  - {rule: hide, where: stock == 0, hard: true}
+  - {rule: top-k, where: "n < 200", k: 3, query: many}
+  - {rule: boost, where: odd, factor: 2, query: odd}
+  - {rule: top-k, where: "n >= 1", k: 2, query: many}
+"""
+
+
+@pytest.fixture(scope="module")
+def costly(files, tmp_path_factory):
+    path = tmp_path_factory.mktemp("costly") / "rules.yaml"
+    path.write_text(COSTLY)
+    return service(files[1], rules=str(path), docs=files[3])
+
+
+def costly_list(n, **fields):
+    return [{"id": f"{at}", "fields": {"n": at, "stock": at % 2, **fields}} for at in range(n)]
+
+
+LIMITS = "podium.apps.serving.postranking."
+
+
+def test_rules_of_the_service_that_take_too_much_work_leave_a_list(costly, monkeypatch):
+    documents = costly_list(400)
+    sold = [str(at) for at in range(0, 400, 2)]
+    assert "reason" not in put(costly, documents=documents, query="few")
+    before = get(costly, "/healthz").json().get("degraded_lists", 0)
+    monkeypatch.setattr(LIMITS + "MAX_STEPS", 5_000)
+    answer = put(costly, documents=documents, query="many")
+    # The rule that hides costs little, so it still holds.
+    assert (answer["degraded"], answer["hidden"]) == (True, sold)
+    assert answer["ids"] == [str(at) for at in range(1, 400, 2)]
+    assert (answer["reason"]["code"], answer["reason"]["rules"]) == ("too_much_work", 2)
+    assert "more than the allowed 5,000 steps" in answer["reason"]["message"]
+    monkeypatch.setattr(LIMITS + "MAX_STEPS", 100)
+    answer = put(costly, documents=documents, query="many")
+    assert answer["ids"] == [str(at) for at in range(400)]
+    assert answer["reason"]["rules"] == 3
+    assert get(costly, "/healthz").json()["degraded_lists"] - before == 2
+    # Rules of a request are its own work.
+    mine = {"documents": documents, "rules": [{"rule": "top-k", "where": "n < 200", "k": 3}]}
+    error(post(costly, "/v1/postrank", mine), 413, "too_much_work")
+
+
+def test_rules_of_the_service_that_are_too_many_leave_a_list(costly, monkeypatch):
+    documents = costly_list(20)
+    monkeypatch.setattr(LIMITS + "MAX_RULE_DOCUMENT_PAIRS", 30)
+    answer = put(costly, documents=documents, query="many", explain=True)
+    assert answer["ids"] == [str(at) for at in range(1, 20, 2)]
+    assert answer["reason"] == {
+        "code": "too_many", "rules": 2,
+        "message": "expected at most 30 documents times rules, got 20 times 3",
+    }  # fmt: skip
+    notes = [told.get("note", "") for told in answer["rules"]]
+    assert notes == ["", "was left out", "is for the query 'odd'", "was left out"]
+    monkeypatch.setattr(LIMITS + "MAX_DOCUMENTS", 10)
+    answer = put(costly, documents=documents, query="many")
+    assert (len(answer["ids"]), answer["reason"]["rules"]) == (20, 3)
+    error(post(costly, "/v1/postrank", {"documents": documents, "rules": []}), 413, "too_many")
+
+
+def test_rules_of_the_service_that_take_too_long_leave_a_list(files, tmp_path):
+    rules = tmp_path / "rules.yaml"
+    ids = "[" + ", ".join(f'"{at}"' for at in range(0, 3000, 2)) + "]"
+    mixes = [f"  - {{rule: mix, docs: {ids}, m: 1, of: {2 + at}, k: 900}}\n" for at in range(40)]
+    rules.write_text("version: 1\nrules:\n  - {rule: hide, docs: x, hard: true}\n" + "".join(mixes))
+    app = service(files[1], rules=str(rules), seconds=2)
+    documents = ["x", *map(str, range(3000))]
+    answer = put(app, documents=documents)
+    assert answer["ids"] == documents[1:]
+    assert answer["reason"]["rules"] == 40
+    assert answer["reason"]["code"] in ("too_slow", "too_much_work")
+
+
+def test_finding_the_rules_that_are_on_may_take_too_much_work_too(files, tmp_path, monkeypatch):
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("version: 1\nrules:\n  - {rule: pin, docs: a, position: 1, pattern: '*a*'}\n")
+    app = service(files[1], rules=str(rules))
+    monkeypatch.setattr(LIMITS + "MAX_STEPS", 1_000)
+    answer = put(app, documents=IDS, query="a" * 9_000)
+    assert (answer["ids"], answer["reason"]["code"]) == (IDS, "too_much_work")
+
+
+def test_wrong_values_of_fields_leave_a_list(costly):
+    documents = costly_list(6, odd="text")
+    assert put(costly, documents=documents, query="odd")["ids"] == ["1", "3", "5"]
+    documents = costly_list(6, odd=[[]] * 3)
+    assert put(costly, documents=documents, query="odd")["ids"] == ["1", "3", "5"]
+
+
+def test_a_request_for_errors_still_gets_its_conflict(files, tmp_path):
+    rules = tmp_path / "rules.yaml"
+    lines = [
+        f"  - {{rule: pin, where: {name}, position: 1, hard: true}}\n" for name in ("one", "two")
+    ]
+    rules.write_text("version: 1\nrules:\n" + "".join(lines))
+    app = service(files[1], rules=str(rules))
+    documents = [{"id": "a", "fields": {"one": 1}}, {"id": "b", "fields": {"two": 1}}]
+    assert put(app, documents=documents)["degraded"] is True
+    request = {"documents": documents, "conflicts": "error"}
+    error(post(app, "/v1/postrank", request), 409, "conflict")
 
 
 @pytest.mark.parametrize(

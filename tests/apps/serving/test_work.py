@@ -288,8 +288,13 @@ def test_what_runs_without_a_thread_has_a_deadline_too(tmp_path, path):
     rules.write_text(json.dumps({"version": 1, "rules": [{"rule": "hide", "where": "x == 1"}]}))
     app = service(path, rules=str(rules), seconds=1e-9)
     request = {"documents": [{"id": "a", "fields": {"x": 1}}]}
+    request["rules"] = [{"rule": "hide", "where": "x == 1"}]
     message = error(post(app, "/v1/postrank", request), 503, "too_slow")["message"]
     assert message == "the request exceeded the limit of 1e-09 seconds"
+    # Rules of the service leave the list as it is.
+    del request["rules"]
+    answer = post(app, "/v1/postrank", request).json()
+    assert (answer["ids"], answer["reason"]["code"]) == (["a"], "too_slow")
 
 
 def test_the_reasons_for_moves_count_as_work(app, monkeypatch):

@@ -196,6 +196,18 @@ class YieldedRule(AnswerPart):
     """Whether it gave way because the search for an order reached its limit."""
     to: list[int] = []
     """Numbers of the rules that it clashes with; none if no order meets it, or the limit was reached."""
+    why: str = ""
+    """Why this rule gave way, and not those: its class, its priority, a pin before a hide, its name."""
+
+
+class DegradedReason(AnswerPart):
+    """Why rules of the service were left out of a list: all of them, or all that do not hide documents."""
+
+    code: str
+    """As in errors, such as ``too_much_work`` or ``too_slow``."""
+    message: str
+    rules: int
+    """How many rules were left out."""
 
 
 class UnappliedRule(AnswerPart):
@@ -226,9 +238,9 @@ class RankAnswer(AnswerPart):
     `order` has the rows of the request, from 0, best first; `scores`, `ids` and `contributions` are in
     that order, with null for a document that a rule inserted. Scores are the model's, even if rules
     changed the order. `base` is the part of a score that no feature adds: with it, the contributions of
-    a document add up to its score. `degraded` is true if a hard rule gave way; `yielded` names it.
-    `unapplied` has hard rules whose fields documents lack. `base_positions` has the positions of the
-    documents before the swaps, from 1.
+    a document add up to its score. `degraded` is true if a hard rule gave way, which `yielded` names, or
+    if rules of the service were left out, which `reason` explains. `unapplied` has hard rules whose
+    fields documents lack. `base_positions` has the positions of the documents before the swaps, from 1.
     """
 
     model: str
@@ -243,6 +255,7 @@ class RankAnswer(AnswerPart):
     base: float | None = None
     hidden: list[str] | None = None
     degraded: bool | None = None
+    reason: DegradedReason | None = None
     yielded: list[YieldedRule] | None = None
     unapplied: list[UnappliedRule] | None = None
     moves: list[MoveInfo] | None = None
@@ -260,8 +273,9 @@ class RankAnswers(AnswerPart):
 class PostrankAnswer(AnswerPart):
     """A list after its rules: ids, best first, hidden ids, and hard rules that gave way.
 
-    `degraded` is true if a hard rule gave way; `yielded` names it. `unapplied` has hard rules whose
-    fields documents lack. With `explain` also each move and rule.
+    `degraded` is true if a hard rule gave way, which `yielded` names, or if rules of the service were
+    left out, which `reason` explains. `unapplied` has hard rules whose fields documents lack. With
+    `explain` also each move and rule.
     """
 
     ids: list[str]
@@ -270,6 +284,7 @@ class PostrankAnswer(AnswerPart):
     inserted: list[str] | None = None
     hidden: list[str] | None = None
     degraded: bool | None = None
+    reason: DegradedReason | None = None
     yielded: list[YieldedRule] | None = None
     unapplied: list[UnappliedRule] | None = None
     moves: list[MoveInfo] | None = None
@@ -355,7 +370,7 @@ class EventsAnswer(AnswerPart):
 class HealthAnswer(AnswerPart):
     """Health: `degraded` if a file cannot be read and its last good contents serve on.
 
-    `degraded_lists` counts the lists of this process in which a hard rule gave way.
+    `degraded_lists` counts the lists of this process in which a rule gave way or was left out.
     """
 
     status: Literal["ok", "degraded"]

@@ -5,29 +5,36 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from podium.apps.http.refusals import Refusal
 from podium.apps.serving.body_types import (
+    DegradedReason,
     ListedDocument,
-    MoveInfo,
     PostrankAnswer,
     PostrankRequest,
     RankRequest,
-    RuleInfo,
-    UnappliedRule,
-    YieldedRule,
 )
 from podium.apps.serving.error_answers import refusal_of
+from podium.apps.serving.rule_outcomes import (
+    ActiveRules,
+    RuledList,
+    conflict_refusal,
+    moves_of,
+    outcomes_of,
+    yielded_rules,
+)
 from podium.apps.serving.unapplied_rules import FieldSources, find_unapplied_rules
-from podium.errors import ConflictError
-from podium.postranking import PostRanking, Rule, RuleStore, postrank, rules_from
+from podium.errors import ConflictError, DeadlineError, PodiumError, WorkLimitError
+from podium.postranking import Hide, Rule, RuleStore, postrank, rules_from
 from podium.postranking.rules.context_values import ContextValues, read_context
 from podium.postranking.rules.field_conditions import Fields
 from podium.postranking.settings import DEFAULT_CLASSES, check_day
-from podium.work_budget import bounded_steps, check_time
+from podium.work_budget import bounded_share, bounded_steps
 
 MAX_RULE_DOCUMENT_PAIRS = 5_000_000
 """The largest product of documents and rules; a larger one would block a thread for long."""
@@ -38,23 +45,13 @@ MAX_FIELD_VALUES = 1_000
 MAX_STEPS = 20_000_000
 """Steps of work that rules may take on a list; five million take about a second."""
 
+ACTIVATION_SHARE = 0.25
+"""The share of the remaining time in which the service finds its rules that are on."""
+RULES_SHARE, HIDES_SHARE = 0.75, 0.5
+"""Shares of the remaining time for all rules of the service, and then for those that hide documents."""
+
 CONTAINERS = (list, dict)
 """Types of JSON values that have values in them."""
-
-
-class ActiveRules(NamedTuple):
-    """The rules of a request or of the service, and the numbers of those that are on."""
-
-    rules: tuple[Rule, ...]
-    numbers: list[int]
-    day: datetime.date
-    values: ContextValues
-    classes: tuple[str, ...] = DEFAULT_CLASSES
-
-    @property
-    def active(self) -> tuple[Rule, ...]:
-        """The rules that are on."""
-        return tuple(map(self.rules.__getitem__, self.numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +86,30 @@ class ServedRules:
         rules = self.choose(request.rules)
         values = read_context(context_of(request), request.query, request.today)
         day = check_day(values.day if request.today is None else request.today)
+        if rules is self.rules:
+            return self._activate_served(rules, request.query, day, values)
         with bounded_steps(MAX_STEPS):
-            if rules is self.rules:
-                numbers = self.store.active_numbers(request.query, day, values)
-            else:
-                numbers = [
-                    n for n, r in enumerate(rules) if not r.reason_off(request.query, day, values)
-                ]
+            numbers = [
+                n for n, r in enumerate(rules) if not r.reason_off(request.query, day, values)
+            ]
         return ActiveRules(rules, numbers, day, values, self.classes)
+
+    def _activate_served(
+        self,
+        rules: tuple[Rule, ...],
+        query: str | None,
+        day: datetime.date,
+        values: ContextValues,
+    ) -> ActiveRules:
+        """Return the rules of the service that are on; none if finding them takes too long."""
+        numbers: list[int] = []
+        failure = None
+        try:
+            with bounded_steps(MAX_STEPS), bounded_share(ACTIVATION_SHARE):
+                numbers = self.store.active_numbers(query, day, values)
+        except (WorkLimitError, DeadlineError) as error:
+            failure = degraded_reason(error, len(rules))
+        return ActiveRules(rules, numbers, day, values, self.classes, True, failure)
 
     def sources(self, feature_names: Sequence[str] = ()) -> FieldSources:
         """Return where fields come from, for a request with these features."""
@@ -148,10 +161,7 @@ def context_of(request: RankRequest | PostrankRequest) -> Mapping[str, Any] | No
 
 
 def check_documents(fields: Sequence[Fields | None]) -> None:
-    """Raise 413 if a request has too many documents, or a field too many values."""
-    if len(fields) > MAX_DOCUMENTS:
-        message = f"expected at most {MAX_DOCUMENTS:,} documents under rules, got {len(fields):,}"
-        raise Refusal(413, "too_many", message)
+    """Raise 413 if a field of a request has too many values."""
     for at, own in enumerate(fields):
         if own:
             for name, value in own.items():
@@ -181,20 +191,53 @@ def check_ids(ids: Sequence[str]) -> None:
         raise Refusal(422, "duplicate_id", f"expected each document once, got {twice!r:.200} twice")
 
 
-@dataclass(frozen=True)
-class RuledList:
-    """A list after its rules: ids, best first, hidden ids, hard rules that gave way or lack fields.
+def apply_active_rules(
+    documents: Sequence[Mapping[str, Any]],
+    chosen: ActiveRules,
+    request: RankRequest | PostrankRequest,
+    scores: Sequence[float] | None,
+    sources: FieldSources,
+    insertable: Sequence[Mapping[str, Any]] = (),
+    **options: Any,
+) -> RuledList:
+    """Return a list after its rules.
 
-    Moves and outcomes of rules are there if the request asks for an explanation.
+    Rules of the request refuse a list that takes them too much work. The service's own rules never
+    do: if they cannot be applied, only those that hide documents are, or else none.
     """
+    if not chosen.are_served:
+        return apply_rules(documents, chosen, request, scores, sources, insertable, **options)
+    reason, active = chosen.failure, chosen.active
+    hides = [n for n, rule in zip(chosen.numbers, active, strict=True) if _is_hard_hide(rule)]
+    for numbers, share in ((chosen.numbers, RULES_SHARE), (hides, HIDES_SHARE)):
+        part = chosen._replace(numbers=numbers)
+        try:
+            with bounded_share(share):
+                ruled = apply_rules(
+                    documents, part, request, scores, sources, insertable, **options
+                )
+        except (PodiumError, Refusal) as error:
+            if isinstance(error, Refusal) and error.code == "conflict":
+                raise  # the request asks for conflicts to be errors
+            reason = reason or degraded_reason(error, len(active) - len(hides))
+        else:
+            return replace(ruled, reason=reason)
+    assert reason is not None
+    ids = [str(document["id"]) for document in documents]
+    return RuledList(ids, [], [], reason=msgspec.structs.replace(reason, rules=len(active)))
 
-    ids: list[str]
-    hidden: list[str]
-    yielded: list[YieldedRule]
-    unapplied_rules: list[UnappliedRule] = field(default_factory=list)
-    inserted: list[str] = field(default_factory=list)
-    moves: list[MoveInfo] | None = None
-    rules: list[RuleInfo] | None = None
+
+def _is_hard_hide(rule: Rule) -> bool:
+    return rule.hard and isinstance(rule, Hide)
+
+
+def degraded_reason(error: PodiumError | Refusal, n_rules: int) -> DegradedReason:
+    """Return why rules of the service were left out, as an answer says it."""
+    refusal = error if isinstance(error, Refusal) else refusal_of(error)
+    message = refusal.message
+    if refusal.code == "too_slow":
+        message = "the rules take longer than their share of the time of a request"
+    return DegradedReason(code=refusal.code, message=message, rules=n_rules)
 
 
 def apply_rules(
@@ -208,6 +251,11 @@ def apply_rules(
 ) -> RuledList:
     """Return a list after its rules; rules on documents that are not in it do no harm."""
     active = chosen.active
+    if len(documents) > MAX_DOCUMENTS:
+        message = (
+            f"expected at most {MAX_DOCUMENTS:,} documents under rules, got {len(documents):,}"
+        )
+        raise Refusal(413, "too_many", message)
     if len(documents) * len(active) > MAX_RULE_DOCUMENT_PAIRS:
         message = (
             f"expected at most {MAX_RULE_DOCUMENT_PAIRS:,} documents times rules, "
@@ -225,7 +273,7 @@ def apply_rules(
                 documents, zip(chosen.numbers, active, strict=True), sources
             )
     except ConflictError as error:
-        raise _conflict(error, chosen) from error
+        raise conflict_refusal(error, chosen) from error
     ids, hidden = [*map(str, result.order)], [*map(str, result.hidden)]
     yielded = yielded_rules(result, chosen)
     inserted = [*map(str, result.inserted)]
@@ -235,74 +283,6 @@ def apply_rules(
         ids, hidden, yielded, unapplied_rules, inserted,
         moves_of(result, chosen), outcomes_of(result, chosen, request.query),
     )  # fmt: skip
-
-
-def yielded_rules(result: PostRanking, chosen: ActiveRules) -> list[YieldedRule]:
-    """Return the hard rules that gave way, by their numbers, and the rules they gave way to."""
-    outcomes = list(zip(chosen.numbers, result.rules, strict=True))
-    if not any(outcome.yielded for _, outcome in outcomes):
-        return []
-    numbers = _numbers(chosen)
-    return [
-        YieldedRule(
-            number=number,
-            rule=outcome.rule.label,
-            undecided=outcome.undecided,
-            to=[numbers[id(rule)] for rule in outcome.yielded_to],
-        )
-        for number, outcome in outcomes
-        if outcome.yielded
-    ]
-
-
-def _conflict(error: ConflictError, chosen: ActiveRules) -> Refusal:
-    """Return 409 for hard rules that cannot hold together, with their numbers."""
-    numbers = _numbers(chosen)
-    refusal = refusal_of(error)
-    refusal.details["numbers"] = [numbers[id(rule)] for rule in error.rules]
-    return refusal
-
-
-def _numbers(chosen: ActiveRules) -> dict[int, int]:
-    """Return the numbers of rules by their identity: two rules may be equal."""
-    return {id(chosen.rules[number]): number for number in chosen.numbers}
-
-
-def moves_of(result: PostRanking, chosen: ActiveRules) -> list[MoveInfo]:
-    """Return the documents that rules moved or hid, with these rules."""
-    numbers = _numbers(chosen)
-    return [
-        MoveInfo(
-            id=str(move.doc),
-            origin=move.origin,
-            to=move.to,
-            because=[numbers[id(rule)] for rule in move.because],
-        )
-        for move in result.moved
-    ]
-
-
-def outcomes_of(result: PostRanking, chosen: ActiveRules, query: str | None) -> list[RuleInfo]:
-    """Return the outcome of each rule; a rule that is off has the reason as its note."""
-    active = dict(zip(chosen.numbers, result.rules, strict=True))
-    outcomes = []
-    for number, rule in enumerate(chosen.rules):
-        outcome = active.get(number)
-        if outcome is None:
-            check_time()
-            note = rule.reason_off(query, chosen.day, chosen.values)
-            outcomes.append(RuleInfo(rule=rule.label, satisfied=True, slack=0, note=note))
-            continue
-        outcomes.append(
-            RuleInfo(
-                rule=rule.label,
-                satisfied=outcome.satisfied,
-                slack=outcome.slack,
-                note=outcome.note,
-                yielded=outcome.yielded,
-            )
-        )
-    return outcomes
 
 
 def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> PostrankAnswer:
@@ -317,7 +297,7 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
     if request.base == "margin" and scores is None:
         message = 'expected a "score" for every document with "base": "margin", got none; "base": '
         raise Refusal(422, "missing_score", message + '"uniform" needs no scores', at="documents")
-    ruled = apply_rules(
+    ruled = apply_active_rules(
         records,
         chosen,
         request,
@@ -335,7 +315,8 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
         id=request.id,
         inserted=ruled.inserted or None,
         hidden=ruled.hidden or None,
-        degraded=bool(ruled.yielded) or None,
+        degraded=ruled.is_degraded or None,
+        reason=ruled.reason,
         yielded=ruled.yielded or None,
         unapplied=ruled.unapplied_rules or None,
         moves=ruled.moves,

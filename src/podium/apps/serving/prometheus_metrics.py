@@ -46,12 +46,12 @@ class ServingMetrics:
         self.events = Counter("podium_events", "Events kept.", registry=registry)
         self._degraded_lists = Counter(
             "podium_degraded_lists",
-            "Lists in which a hard rule gave way.",
+            "Lists in which a rule gave way or was left out.",
             ["path"],
             registry=registry,
         )
         self.n_degraded_lists = 0
-        """The lists of this process in which a hard rule gave way."""
+        """The lists of this process in which a rule gave way or was left out."""
         self._degraded = Gauge(
             "podium_degraded", "1 if a file cannot be read and its last good contents serve on.",
             registry=registry, multiprocess_mode="livemax",
@@ -67,7 +67,7 @@ class ServingMetrics:
         self._seconds(path).observe(seconds)
 
     def count_list(self, path: str, n_documents: int, is_degraded: bool | None) -> None:
-        """Count a list, its documents, and whether a hard rule gave way in it."""
+        """Count a list, its documents, and whether a rule gave way in it or was left out."""
         self._documents(path).inc(n_documents)
         if is_degraded:
             self._degraded_lists.labels(path).inc()

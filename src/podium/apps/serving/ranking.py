@@ -12,12 +12,12 @@ from podium.apps.http.refusals import Refusal
 from podium.apps.serving.body_types import RankAnswer, RankRequest
 from podium.apps.serving.feature_values import features_of
 from podium.apps.serving.postranking import (
-    RuledList,
     ServedRules,
-    apply_rules,
+    apply_active_rules,
     check_documents,
     check_ids,
 )
+from podium.apps.serving.rule_outcomes import RuledList
 from podium.apps.serving.served_models import LoadedModel
 from podium.apps.serving.treatments import Treatment
 from podium.apps.serving.unapplied_rules import FieldSources
@@ -89,7 +89,8 @@ def _rule_parts(ruled: RuledList | None) -> dict[str, Any]:
     return {
         "inserted": ruled.inserted or None,
         "hidden": ruled.hidden or None,
-        "degraded": bool(ruled.yielded) or None,
+        "degraded": ruled.is_degraded or None,
+        "reason": ruled.reason,
         "yielded": ruled.yielded or None,
         "unapplied": ruled.unapplied_rules or None,
         "moves": ruled.moves,
@@ -180,7 +181,7 @@ def _apply_rules(
     check_documents(fields)
     records = served_rules.records([ids[row] for row in order], [fields[row] for row in order])
     insertable = served_rules.insertable(chosen, request)
-    return apply_rules(records, chosen, request, scores[order].tolist(), sources, insertable)
+    return apply_active_rules(records, chosen, request, scores[order].tolist(), sources, insertable)
 
 
 def _contributions(model: LoadedModel, X: Floats, user_class: str | None) -> list[dict[str, float]]:

@@ -128,7 +128,9 @@ def _symmetries(demands: Sequence[Demand], windows: Windows) -> list[Demand]:
     step_of: dict[tuple[int, ...], int] = {}
     for demand in demands:
         check_search_time()
-        sides = (demand.upper, demand.lower) if isinstance(demand, BeforeDemand) else (demand.members,)
+        sides = (
+            (demand.upper, demand.lower) if isinstance(demand, BeforeDemand) else (demand.members,)
+        )
         step = demand.step if isinstance(demand, ApartDemand) else 0
         for side in map(tuple, sides):
             step_of[side] = max(step_of.get(side, 0), step)
