@@ -32,8 +32,8 @@ from podium.labelling.judging_statistics.machine_agreement import machine_agreem
 from podium.labelling.judging_statistics.machine_tables import agreement_tables
 from podium.labelling.judging_statistics.shared_judgments import SharedJudgments
 from podium.labelling.judging_statistics.system_agreement import system_agreement
-from podium.labelling.machines.assessment import AssessmentSettings
 from podium.labelling.machines.enlistment import TaskPlan
+from podium.labelling.machines.session_judge import AssessmentSettings
 from podium.labelling.machines.simulated_endpoint import SimulatedEndpoint
 from podium.labelling.store import Store
 from tests.support.judged_by_machines import let_people_judge

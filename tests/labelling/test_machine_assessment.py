@@ -9,12 +9,12 @@ import pytest
 
 from podium.errors import DataError, EndpointError, UsageError
 from podium.labelling import Pool, PoolDocument, PoolQuery, PreferenceTask
-from podium.labelling.machines.assessment import AssessmentSettings
 from podium.labelling.machines.call_budget import CallCaps, TokenPrices
 from podium.labelling.machines.campaign_price import price_campaign
 from podium.labelling.machines.enlistment import TaskPlan, plan_tasks
 from podium.labelling.machines.machine_client import CallRules
 from podium.labelling.machines.question_prompts import QuestionPrompts
+from podium.labelling.machines.session_judge import AssessmentSettings
 from podium.labelling.machines.simulated_endpoint import SimulatedEndpoint
 from podium.labelling.store import Store, StoreMember
 from tests.support.machines import (

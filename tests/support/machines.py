@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from podium.labelling import Pool, PoolDocument, PoolQuery
 from podium.labelling.machines.answer_cache import AnswerCache
-from podium.labelling.machines.assessment import AssessmentSettings, MachineAssessor
+from podium.labelling.machines.assessment import MachineAssessor
 from podium.labelling.machines.call_budget import CallBudget, CallCaps
 from podium.labelling.machines.call_pace import CallPace
 from podium.labelling.machines.chat_completions import CompletionSettings
@@ -12,6 +12,7 @@ from podium.labelling.machines.endpoint import ApiKey, Endpoint
 from podium.labelling.machines.enlistment import TaskPlan, enlist, machine_record, plan_tasks
 from podium.labelling.machines.machine_client import CallRules, MachineClient
 from podium.labelling.machines.question_prompts import QuestionPrompts
+from podium.labelling.machines.session_judge import AssessmentSettings
 from podium.labelling.machines.simulated_endpoint import SimulatedModel
 
 KEY = "sk-secret-0123456789"

@@ -50,6 +50,10 @@ COMMANDS: Entries = {
         "aggregators", "List the aggregators, or describe one: its paper and its settings."
     ),
     "aggregate": CommandEntry("aggregate", "Combine several rankings into one."),
+    "rerank": CommandEntry(
+        "rerank",
+        "Order the head of each list of a run by a machine's comparisons, within a budget.",
+    ),
     "postrank": CommandEntry("postrank", "Apply rules to the lists of a run."),
     "export": CommandEntry(
         "export", "Write a model in the format of a search engine or of another program."

@@ -18,6 +18,7 @@ from podium.data import RankingData
 from podium.data.query_lookup import query_number
 from podium.ensemble.base_rankers import make_base_ranker
 from podium.ensemble.toprank.head_explanation import HeadExplanation, explain_head
+from podium.ensemble.toprank.list_voters import ListVoter, VotedTopRank
 from podium.ensemble.toprank.reranked_model import Member, RerankedModel
 from podium.ensemble.toprank.vote_weights import (
     BEST_VOTERS,
@@ -168,6 +169,20 @@ class TopRank(Ranker):
         assert isinstance(model, RerankedModel)
         documents, first_row = data.subset([number]), int(data.groups.offsets[number])
         return explain_head(model, documents, self.predict(documents), first_row)
+
+    def with_voter(self, voter: ListVoter, weight: float) -> VotedTopRank:
+        """Return the fitted ranker with one more voter, such as a machine, for predictions.
+
+        Parameters
+        ----------
+        voter
+            Orders the documents of a head by their ids.
+        weight
+            Its share of all votes, between 0 and 1.
+        """
+        check_is_fitted(self, "model_")
+        assert isinstance(self.model_, RerankedModel)
+        return VotedTopRank(self.model_, self._features, voter, weight)
 
     def check_settings(self) -> None:
         """Raise if settings do not fit together."""

@@ -2,11 +2,7 @@
 
 from podium.labelling.machines.answer_cache import AnswerCache
 from podium.labelling.machines.answer_schema import AnswerSchema
-from podium.labelling.machines.assessment import (
-    AssessmentSettings,
-    AssessmentSummary,
-    MachineAssessor,
-)
+from podium.labelling.machines.assessment import AssessmentSummary, MachineAssessor
 from podium.labelling.machines.call_budget import (
     BudgetSpentError,
     CallBudget,
@@ -27,6 +23,13 @@ from podium.labelling.machines.prompt_templates import (
     read_template,
 )
 from podium.labelling.machines.question_prompts import QuestionPrompts
+from podium.labelling.machines.reranking import (
+    MachineReranker,
+    MachineVoter,
+    RerankedList,
+    RerankSettings,
+)
+from podium.labelling.machines.session_judge import AssessmentSettings, SessionJudge
 from podium.labelling.machines.simulated_endpoint import SimulatedEndpoint, SimulatedModel
 
 __all__ = [
@@ -46,9 +49,14 @@ __all__ = [
     "MachineAnswer",
     "MachineAssessor",
     "MachineClient",
+    "MachineReranker",
+    "MachineVoter",
     "Prompt",
     "PromptTemplate",
     "QuestionPrompts",
+    "RerankSettings",
+    "RerankedList",
+    "SessionJudge",
     "SimulatedEndpoint",
     "SimulatedModel",
     "Spending",

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from podium.labelling.machines.answer_schema import AnswerSchema
-from podium.labelling.machines.assessment import AssessmentSettings
 from podium.labelling.machines.call_budget import Spending, TokenPrices, estimate_tokens
 from podium.labelling.machines.prompt_templates import Prompt
 from podium.labelling.machines.question_prompts import QuestionPrompts
-from podium.labelling.pools import PoolQuery
+from podium.labelling.machines.reranking import RerankSettings
+from podium.labelling.machines.session_judge import AssessmentSettings
+from podium.labelling.pools import Pool, PoolQuery
 from podium.labelling.session import Session
 from podium.labelling.tasks import GradeTask, Task
 
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CampaignPrice:
-    """What the open tasks of an assessor will probably take, without answers in the cache.
+    """What open tasks or lists will probably take, without answers in the cache.
 
     Parameters
     ----------
     tasks
-        Open tasks.
+        Open tasks, or lists.
     spending
         Calls, tokens of prompts, and tokens of answers at their longest.
     cost
@@ -63,6 +64,25 @@ def price_campaign(
         total += Spending(calls, calls * tokens, calls * answer_tokens)
         n_open += 1
     return CampaignPrice(n_open, total, None if prices is None else prices.cost(total))
+
+
+def price_lists(
+    pool: Pool,
+    prompts: QuestionPrompts,
+    settings: RerankSettings,
+    answer_tokens: int,
+    prices: TokenPrices | None = None,
+) -> CampaignPrice:
+    """Estimate what `MachineReranker` will take for the lists of a pool. Nothing is sent."""
+    total, judging = Spending(), settings.judging
+    for query in pool:
+        session = Session(settings.task(query))
+        calls = _expected_calls(session, judging)
+        if settings.questions is not None:
+            calls = min(calls, settings.questions)
+        tokens = _mean_tokens(query, session, prompts, judging)
+        total += Spending(calls, calls * tokens, calls * answer_tokens)
+    return CampaignPrice(len(pool), total, None if prices is None else prices.cost(total))
 
 
 def _expected_calls(session: Session, settings: AssessmentSettings) -> int:

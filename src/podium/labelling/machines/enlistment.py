@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from podium.errors import DataError, UsageError
 from podium.labelling.events import data_text
-from podium.labelling.machines.assessment import AssessmentSettings
 from podium.labelling.machines.chat_completions import CompletionSettings
 from podium.labelling.machines.endpoint import Endpoint
 from podium.labelling.machines.question_prompts import QuestionPrompts
+from podium.labelling.machines.session_judge import AssessmentSettings
 from podium.labelling.pools import Pool
 from podium.labelling.tasks import FIVE_GRADES, GradeTask, PreferenceTask, Task, make_tasks
 

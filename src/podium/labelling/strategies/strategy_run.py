@@ -170,6 +170,25 @@ class StrategyRun:
         """The expected recall of the top k so far; None if the strategy has no belief about it."""
         return self._strategy.certainty
 
+    @property
+    def best_so_far(self) -> JudgedTopK:
+        """The probable top k by the judgments so far, or the finished one.
+
+        Strategies that trust answers have none before the end.
+
+        Examples
+        --------
+        >>> run = StrategyRun.replay("bayesian", "abcd", 2, [Judgment("d", "a", ">")])
+        >>> run.best_so_far
+        JudgedTopK(levels=(('d',), ('b',)), k=2, judged=1)
+        """
+        if self.trusts_answers and not self.finished:
+            raise UsageError(
+                f"strategy {self.strategy} knows its top k at the end; expected one that does not trust "
+                "single answers, such as bayesian, for a probable top k"
+            )
+        return self._result([]) if not self.finished else self.step  # type: ignore[return-value]
+
     def questions(self, n: int) -> list[Question]:
         """Return up to n questions that may be answered at the same time, the current one first.
 

@@ -16,20 +16,18 @@ from podium.apps.cli.inputs.machine_client import (
     read_templates,
 )
 from podium.apps.cli.options.judge_assess import JudgeAssessOptions
+from podium.apps.cli.outputs.machine_price import print_price
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import counting_bar
 from podium.counted_nouns import count_text
 from podium.errors import UsageError
-from podium.labelling.machines.assessment import (
-    AssessmentSettings,
-    AssessmentSummary,
-    MachineAssessor,
-)
+from podium.labelling.machines.assessment import AssessmentSummary, MachineAssessor
 from podium.labelling.machines.call_budget import TokenPrices
-from podium.labelling.machines.campaign_price import CampaignPrice, price_campaign
+from podium.labelling.machines.campaign_price import price_campaign
 from podium.labelling.machines.endpoint import Endpoint
 from podium.labelling.machines.enlistment import TaskPlan, enlist, machine_record, plan_tasks
 from podium.labelling.machines.question_prompts import QuestionPrompts
+from podium.labelling.machines.session_judge import AssessmentSettings
 from podium.labelling.store import Store
 from podium.labelling.store.database import parse_url
 from podium.labelling.tasks import Task
@@ -53,7 +51,7 @@ def run_judge_assess(options: JudgeAssessOptions) -> None:
         record, tasks = _plan(store, assessor, endpoint, prompts, settings, options)
         if options.dry_run:
             price = price_campaign(store, tasks, prompts, settings, options.answer_tokens, prices)
-            _print_price(price, options.json, store_name(name))
+            print_price(price, options.json, {"store": store_name(name)}, "tasks")
             return
         enlist(store, assessor, record, tasks)
         with (
@@ -89,26 +87,6 @@ def _plan(
             "at a time"
         )
     return record, plan_tasks(store, assessor, record, settings.tool, plan)
-
-
-def _print_price(price: CampaignPrice, json: bool, store: str) -> None:
-    facts: dict[str, Any] = {
-        "tasks": price.tasks,
-        "calls": price.spending.calls,
-        "tokens of prompts": price.spending.tokens_in,
-        "tokens of answers": price.spending.tokens_out,
-        "cost": price.cost,
-    }
-    if json:
-        print_json({"store": store, **{n.replace(" ", "_"): v for n, v in facts.items()}})
-        return
-    rows = [
-        [what, f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"]
-        for what, value in facts.items()
-        if value is not None
-    ]
-    print_table(f"{store}: about this much is left to do", ["what", "estimate"], rows)
-    print_notes(["nothing was sent; the answers are counted at their longest"])
 
 
 def _print_summary(
