@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from podium.errors import ClusterError
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 DelayedCall = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 """A function, its arguments and its keyword arguments: what joblib's `delayed` makes."""
@@ -113,8 +113,8 @@ def runner_in_use(runner: TaskRunner | None) -> Iterator[None]:
 
 
 def map_items(
-    work: Callable[..., Answer], shared: Sequence[Any], items: Iterable[Item]
-) -> Iterator[Answer]:
+    work: Callable[..., Result], shared: Sequence[Any], items: Iterable[Item]
+) -> Iterator[Result]:
     """Yield work(*shared, item) of each item, in order: on the workers of the cluster in use, or here.
 
     The shared values go to each worker once, and calls must not change them. Items are taken when a worker
@@ -145,5 +145,5 @@ def in_bunches(items: Iterable[Item], n: int) -> Iterator[list[Item]]:
         yield bunch
 
 
-def _work_on_item(work: Callable[..., Answer], shared: Sequence[Any], item: Any) -> Answer:
+def _work_on_item(work: Callable[..., Result], shared: Sequence[Any], item: Any) -> Result:
     return work(*shared, item)

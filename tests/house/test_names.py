@@ -76,31 +76,60 @@ def test_a_class_name_used_twice_is_noticed():
     assert repeated_classes(parse({"a.py": "class Tally: ...", "b.py": "class Score: ..."})) == {}
 
 
+TYPES_OF_TWO_ROOMS = {"Document"}
+"""A document of a ranking is any id; features has documents with texts."""
+
+
+def is_type_name(name):
+    """Whether a name is written as types are: Grid, not GRID or grid."""
+    return name.strip("_")[:1].isupper() and not name.isupper()
+
+
+def type_names(tree):
+    """Names of the types that a module defines at its top: (name, line, whether it is a variable)."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name, node.lineno, False
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            is_variable = node.value is not None and "TypeVar(" in ast.unparse(node.value)
+            for target in targets:
+                if isinstance(target, ast.Name) and is_type_name(target.id):
+                    yield target.id, node.lineno, is_variable
+
+
 def repeated_types(sources):
-    """Names of types that several modules define, with their places; variables of types are free."""
-    places = defaultdict(list)
+    """Names of types that several modules define, with their places.
+
+    Modules may share a name for a variable of types, if it is not the name of a type.
+    """
+    types, variables = defaultdict(list), defaultdict(list)
     for path, tree in sources.items():
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and "TypeVar(" not in ast.unparse(node.value):
-                names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                names = [node.target.id]
-            else:
-                continue
-            for name in names:
-                if name[0].isupper() and not name.isupper():
-                    places[name].append(f"{path}:{node.lineno}")
-    return {name: where for name, where in places.items() if len(where) > 1}
+        for name, line, is_variable in type_names(tree):
+            (variables if is_variable else types)[name].append(f"{path}:{line}")
+    places = {name: where + variables.get(name, []) for name, where in types.items()}
+    return {
+        name: where
+        for name, where in places.items()
+        if len(where) > 1 and name not in TYPES_OF_TWO_ROOMS
+    }
 
 
 def test_no_two_types_share_a_name(sources):
     assert repeated_types(sources) == {}
 
 
-def test_a_type_name_used_twice_is_noticed():
-    files = {"a.py": "Grid = dict[str, int]", "b.py": "Grid: TypeAlias = list[int]"}
-    assert repeated_types(parse(files)) == {"Grid": ["a.py:1", "b.py:1"]}
-    assert repeated_types(parse({**files, "b.py": "GRID = 1\nT = TypeVar('Grid')"})) == {}
+@pytest.mark.parametrize(
+    "second", ["_Grid: TypeAlias = list[int]", "_Grid = TypeVar('_Grid')", "class _Grid: ..."]
+)
+def test_a_type_name_used_twice_is_noticed(second):
+    files = {"a.py": "_Grid = dict[str, int]", "b.py": second}
+    assert repeated_types(parse(files)) == {"_Grid": ["a.py:1", "b.py:1"]}
+
+
+def test_constants_and_variables_of_types_may_share_names():
+    files = {"a.py": "GRID = 1\nT = TypeVar('T')", "b.py": "GRID = 2\nT = TypeVar('T')"}
+    assert repeated_types(parse(files)) == {}
 
 
 # --- names

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from podium.clicks.experiment_records import ListRecord, Method
+from podium.clicks.experiment_records import ExperimentMethod, ListRecord
 from podium.clicks.interleaving import InterleavedList, outcome_of_rows
 from podium.data.text_files import Progress, read_blocks
 from podium.errors import EmptyDataError, UsageError
@@ -56,7 +56,7 @@ class ExperimentLog:
     """
 
     name: str
-    method: Method
+    method: ExperimentMethod
     models: tuple[str, str]
     unit: Ints
     outcome: Floats
@@ -69,7 +69,7 @@ class ExperimentLog:
 
 
 @dataclass
-class _Rows:
+class _LogRows:
     """Lists of one experiment, as they are read."""
 
     first: ListRecord
@@ -124,7 +124,7 @@ def read_experiment(
     return _assemble(chosen, rows[chosen], counts)
 
 
-def _assemble(name: str, rows: _Rows, counts: Counter[str]) -> ExperimentLog:
+def _assemble(name: str, rows: _LogRows, counts: Counter[str]) -> ExperimentLog:
     order = np.argsort(np.nan_to_num(rows.time, nan=np.inf), kind="stable")
     numbers: dict[str, int] = {}
     unit = [numbers.setdefault(rows.unit[i], len(numbers)) for i in order.tolist()]
@@ -164,9 +164,9 @@ def _read_clicks(
 def _read_lists(
     paths: Sequence[str], clicks: Mapping[str, Collection[str]], counts: Counter[str],
     progress: Progress | None,
-) -> tuple[dict[str, _Rows], set[str]]:  # fmt: skip
+) -> tuple[dict[str, _LogRows], set[str]]:  # fmt: skip
     """Return the lists of each experiment, and the ids of all lists."""
-    rows: dict[str, _Rows] = {}
+    rows: dict[str, _LogRows] = {}
     list_ids: set[str] = set()
     for record in _lines(paths, ListRecord, Counter(), progress, b'"experiment"'):
         attributes = record.query_attributes
@@ -176,7 +176,7 @@ def _read_lists(
             counts["repeated lists"] += 1
             continue
         list_ids.add(record.query_id)
-        own = rows.setdefault(attributes.experiment, _Rows(record))
+        own = rows.setdefault(attributes.experiment, _LogRows(record))
         clicked = clicks.get(record.query_id, ())
         counts["clicks on documents that the list lacks"] += len(
             set(clicked) - set(record.query_response_hit_ids)
@@ -185,7 +185,7 @@ def _read_lists(
     return rows, list_ids
 
 
-def _add_list(own: _Rows, record: ListRecord, clicked: Collection[str]) -> None:
+def _add_list(own: _LogRows, record: ListRecord, clicked: Collection[str]) -> None:
     attributes, docs = record.query_attributes, record.query_response_hit_ids
     at = [row for row, doc in enumerate(docs) if doc in clicked] if clicked else []
     if attributes.method == "ab":

@@ -8,7 +8,7 @@ import msgspec
 
 Unit = Literal["session", "user", "list"]
 """What is assigned as a whole: all lists of a session, all lists of a user, or each list by itself."""
-Method = Literal["team-draft", "balanced", "optimised", "ab"]
+ExperimentMethod = Literal["team-draft", "balanced", "optimised", "ab"]
 
 
 class ListAttributes(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
@@ -21,7 +21,7 @@ class ListAttributes(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False)
 
     variant: str | None = None
     experiment: str | None = None
-    method: Method | None = None
+    method: ExperimentMethod | None = None
     models: tuple[str, str] | None = None
     unit: Unit = "list"
     share: float = 0.5

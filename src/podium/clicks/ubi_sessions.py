@@ -14,43 +14,41 @@ import numpy as np
 from podium.clicks.event_rows import CLICK, HIT, IMPRESSION, EventRows
 from podium.data.text_files import Progress, read_blocks
 from podium.feedback.actions import KIND_CODES, kind_codes
+from podium.feedback.ubi_events import UbiId, UbiNumber
 from podium.feedback.ubi_fields import identifier_of, number_of, seconds_of
 from podium.typing import Floats, Path_
 
-_Id = str | int | None
-_Number = int | float | None
-
 
 class _Object(msgspec.Struct, gc=False):
-    object_id: _Id = None
+    object_id: UbiId = None
 
 
 class _Position(msgspec.Struct, gc=False):
-    ordinal: _Number = None
-    base: _Number = None
+    ordinal: UbiNumber = None
+    base: UbiNumber = None
 
 
 class _Attributes(msgspec.Struct, gc=False):
     object: _Object | None = None
     position: _Position | None = None
-    event_id: _Id = None
+    event_id: UbiId = None
 
 
 class _BulkTarget(msgspec.Struct, gc=False):
-    record_id: _Id = msgspec.field(default=None, name="_id")
+    record_id: UbiId = msgspec.field(default=None, name="_id")
 
 
 class UbiLine(msgspec.Struct, gc=False):
     """A line of a UBI log: an event, the record of a query, or an action line of the bulk form."""
 
     action_name: str | None = None
-    query_id: _Id = None
+    query_id: UbiId = None
     timestamp: str | int | float | None = None
     event_attributes: _Attributes | None = None
-    event_id: _Id = None
+    event_id: UbiId = None
     user_query: str | None = None
-    session_id: _Id = None
-    client_id: _Id = None
+    session_id: UbiId = None
+    client_id: UbiId = None
     query_attributes: dict[str, Any] | None = None
     query_response_hit_ids: list[str | int] | None = None
     index: _BulkTarget | None = None
@@ -100,7 +98,7 @@ class _UbiRows:
             for name, code in kinds.items()
             if code in (KIND_CODES["impression"], KIND_CODES["click"])
         }
-        self.bulk_id: _Id = None
+        self.bulk_id: UbiId = None
 
     def add_block(self, text: bytes) -> None:
         """Add the lines of a block, which ends at a line end."""

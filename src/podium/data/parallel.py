@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 def thread_count() -> int:
@@ -18,7 +18,7 @@ def thread_count() -> int:
     return min(8, cores or 1)
 
 
-def map_in_parallel(work: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
+def map_in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Yield work(item) of each item, in order; at most thread_count() + 1 items are in progress.
 
     It pays if work releases the interpreter's lock, as the kernels do.
@@ -28,7 +28,7 @@ def map_in_parallel(work: Callable[[Item], Answer], items: Iterable[Item]) -> It
     >>> list(map_in_parallel(abs, [-3, 2, -1]))
     [3, 2, 1]
     """
-    pending: deque[Future[Answer]] = deque()
+    pending: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(thread_count()) as pool:
         for item in items:
             pending.append(pool.submit(work, item))

@@ -16,14 +16,14 @@ from podium.data.atomic_files import atomic_writer, make_folder
 from podium.experiments.parallel_tasks import run_tasks
 from podium.typing import Path_
 
-Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 CHECKPOINT_START = b'{"fingerprint":'
 """How the file of a part begins."""
 
 
 @dataclass(frozen=True)
-class CheckpointStore(Generic[Part]):
+class CheckpointStore(Generic[Result]):
     """The finished parts of a run in a folder, one JSON file per part.
 
     Each file has a fingerprint of everything that the part depends on. A truncated file, or one
@@ -42,7 +42,7 @@ class CheckpointStore(Generic[Part]):
     kind: Any
     """The type of a part: dataclasses, tuples and mappings of plain values."""
 
-    def load(self, name: str, fingerprint: str) -> Part | None:
+    def load(self, name: str, fingerprint: str) -> Result | None:
         """Return the part of this name and fingerprint, or None."""
         if self.folder is None:
             return None
@@ -50,12 +50,12 @@ class CheckpointStore(Generic[Part]):
             content = msgspec.json.decode(self._path(name).read_bytes())
             if content["fingerprint"] != fingerprint:
                 return None
-            part: Part = msgspec.convert(content["piece"], self.kind)
+            part: Result = msgspec.convert(content["piece"], self.kind)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError):
             return None
         return part
 
-    def save(self, name: str, fingerprint: str, part: Part) -> None:
+    def save(self, name: str, fingerprint: str, part: Result) -> None:
         """Write a part, all or nothing."""
         if self.folder is None:
             return
@@ -97,11 +97,11 @@ ProgressCallback = Callable[[RunProgress], object]
 
 def run_or_load(
     work: Mapping[str, Any],
-    store: CheckpointStore[Part],
+    store: CheckpointStore[Result],
     prints: str | Mapping[str, str],
     n_jobs: int = 1,
     callback: ProgressCallback | None = None,
-) -> dict[str, Part]:
+) -> dict[str, Result]:
     """Return the result of each of joblib's delayed tasks: loaded from the store, or run and stored.
 
     Parameters
@@ -125,7 +125,7 @@ def run_or_load(
     """
     print_of = dict.fromkeys(work, prints) if isinstance(prints, str) else prints
     loaded = {name: store.load(name, print_of[name]) for name in work}
-    parts: dict[str, Part] = {name: part for name, part in loaded.items() if part is not None}
+    parts: dict[str, Result] = {name: part for name, part in loaded.items() if part is not None}
     remaining = {name: task for name, task in work.items() if name not in parts}
     for name, part in run_tasks(remaining, n_jobs):
         parts[name] = part

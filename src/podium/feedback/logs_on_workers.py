@@ -14,7 +14,7 @@ from podium.errors import PodiumError
 from podium.feedback.log_sums import LogSums
 from podium.feedback.ubi_fields import identifier_of
 from podium.feedback.ubi_reader import UbiReader
-from podium.feedback.user_classes import UserClass
+from podium.feedback.user_classes import UserClassSource
 from podium.task_runner import map_items
 
 ACTION_LINES = ("index", "create", "update", "delete")
@@ -27,7 +27,7 @@ MAX_SHARED = 0.5
 class UbiSettings:
     """How a log is read: the arguments of `UbiReader`."""
 
-    user_class: UserClass | None
+    user_class: UserClassSource | None
     actions: Mapping[str, str]
     closed_within: float
     window: int

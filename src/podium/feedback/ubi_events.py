@@ -9,20 +9,20 @@ import msgspec
 
 # The usual types of ids, numbers and times. Python's JSON parser reads lines with other types, such
 # as text for a number; the values are then checked in the same way.
-_Id = str | int | None
-_Number = int | float | None
+UbiId = str | int | None
+UbiNumber = int | float | None
 
 
 class UbiObject(msgspec.Struct, gc=False):
     """``event_attributes.object``."""
 
-    object_id: _Id = None
+    object_id: UbiId = None
 
 
 class UbiPosition(msgspec.Struct, gc=False):
     """``event_attributes.position``."""
 
-    ordinal: _Number = None
+    ordinal: UbiNumber = None
 
 
 class UbiAttributes(msgspec.Struct, gc=False):
@@ -30,25 +30,25 @@ class UbiAttributes(msgspec.Struct, gc=False):
 
     object: UbiObject | None = None
     position: UbiPosition | None = None
-    event_id: _Id = None
-    dwell_ms: _Number = None
-    dwell_time: _Number = None
+    event_id: UbiId = None
+    dwell_ms: UbiNumber = None
+    dwell_time: UbiNumber = None
 
 
 class UbiEvent(msgspec.Struct, gc=False):
     """One line of ``ubi_events``, with the fields that podium uses."""
 
     action_name: str
-    query_id: _Id = None
+    query_id: UbiId = None
     timestamp: str | int | float | None = None
     event_attributes: UbiAttributes | None = None
-    event_id: _Id = None
+    event_id: UbiId = None
     user_query: str | None = None
-    session_id: _Id = None
-    client_id: _Id = None
+    session_id: UbiId = None
+    client_id: UbiId = None
 
 
-Fields = TypeVar("Fields", bound=msgspec.Struct)
+Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 NO_ATTRIBUTES = UbiAttributes()
 
@@ -76,9 +76,9 @@ event_id=None, user_query=None, session_id=None, client_id=None)
     return event
 
 
-def _fill(kind: type[Fields], values: dict[str, Any]) -> Fields:
+def _fill(kind: type[Struct], values: dict[str, Any]) -> Struct:
     return kind(*(values.get(name) for name in kind.__struct_fields__))
 
 
-def _fill_or_none(kind: type[Fields], values: object) -> Fields | None:
+def _fill_or_none(kind: type[Struct], values: object) -> Struct | None:
     return _fill(kind, values) if type(values) is dict else None

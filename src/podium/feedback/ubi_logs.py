@@ -13,7 +13,7 @@ from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS
 from podium.feedback.feedback import Feedback
 from podium.feedback.logs_on_workers import UbiSettings, read_lines, read_on_workers
 from podium.feedback.ubi_reader import WINDOW_EVENTS, UbiReader
-from podium.feedback.user_classes import UserClass
+from podium.feedback.user_classes import UserClassSource
 from podium.task_runner import current_runner
 from podium.typing import Path_
 
@@ -21,7 +21,7 @@ from podium.typing import Path_
 def read_ubi(
     paths: Path_ | Sequence[Path_],
     *,
-    user_class: UserClass | None = None,
+    user_class: UserClassSource | None = None,
     actions: Mapping[str, str] = ACTIONS,
     phi: PhiFunction | None = None,
     closed_within: float = CLOSED_WITHIN_SECONDS,
@@ -90,7 +90,7 @@ def read_ubi(
 def parse_ubi(
     lines: Iterable[str],
     *,
-    user_class: UserClass | None = None,
+    user_class: UserClassSource | None = None,
     actions: Mapping[str, str] = ACTIONS,
     phi: PhiFunction | None = None,
     closed_within: float = CLOSED_WITHIN_SECONDS,

@@ -29,7 +29,7 @@ from podium.feedback.ubi_events import (
     event_of,
 )  # fmt: skip
 from podium.feedback.ubi_fields import identifier_of, number_of, seconds_of, text_of
-from podium.feedback.user_classes import UserClass, class_reader
+from podium.feedback.user_classes import UserClassSource, class_reader
 
 WINDOW_EVENTS = 500_000
 """The number of events within which duplicates are detected and dwell times are measured."""
@@ -64,7 +64,7 @@ class UbiReader:
 
     def __init__(
         self,
-        user_class: UserClass | None = None,
+        user_class: UserClassSource | None = None,
         actions: Mapping[str, str] = ACTIONS,
         closed_within: float = CLOSED_WITHIN_SECONDS,
         window: int = WINDOW_EVENTS,

@@ -14,10 +14,10 @@ from podium.typing import Path_
 ClassOf = Callable[[Mapping[str, Any]], object]
 """A query record or an event -> its user class, or None."""
 
-UserClass = str | Mapping[str, str] | ClassOf
+UserClassSource = str | Mapping[str, str] | ClassOf
 
 
-def class_reader(user_class: UserClass | None) -> ClassOf | None:
+def class_reader(user_class: UserClassSource | None) -> ClassOf | None:
     """Return a function that reads the class: by a path into the record, by a table, or the given function.
 
     Examples

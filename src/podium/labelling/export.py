@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 What = Literal["topk", "labels", "grades", "preferences", "judgments"]
 JudgmentFormat = Literal["letor", "qrels", "parquet", "csv"]
-Columns = dict[str, list[Any]]
+TableColumns = dict[str, list[Any]]
 Results = Sequence[tuple[Task, JudgedTopK | Grades | None]]
 
 
@@ -152,7 +152,7 @@ _TABLES = ("preferences", "judgments")
 
 def _tables(
     log: JudgmentLog, results: Results, what: What, ties: LevelTies, k: int | None
-) -> Columns:  # fmt: skip
+) -> TableColumns:  # fmt: skip
     """Return the columns of an export that merges nothing; one says which assessors are machines."""
     if what in _TABLES:
         chosen = {task.id for task, _ in results}
@@ -219,9 +219,9 @@ def _truth(
     return position_truth(tops, {q: list(d) for q, d in documents.items()}, ties=ties)
 
 
-def _by_assessor(results: Results, what: What, ties: LevelTies, k: int | None) -> Columns:
+def _by_assessor(results: Results, what: What, ties: LevelTies, k: int | None) -> TableColumns:
     """Return the columns of the truth of each assessor, one assessor after another."""
-    columns: Columns = {}
+    columns: TableColumns = {}
     ordered = sorted(results, key=lambda result: result[0].assessor)
     for assessor, group in groupby(ordered, key=lambda result: result[0].assessor):
         try:
@@ -238,7 +238,7 @@ def _by_assessor(results: Results, what: What, ties: LevelTies, k: int | None) -
     return columns
 
 
-def label_columns(truth: JudgedTruth, what: What) -> Columns:
+def label_columns(truth: JudgedTruth, what: What) -> TableColumns:
     """Return columns query, document and label (or grade); for topk only its documents, with ranks.
 
     A rank is 1 + the number of documents strictly better.
@@ -249,7 +249,7 @@ def label_columns(truth: JudgedTruth, what: What) -> Columns:
     {'query': ['q', 'q', 'q'], 'rank': [1, 2, 2], 'document': ['b', 'a', 'd'], 'label': [2, 1, 1]}
     """
     value = "grade" if what == "grades" else "label"
-    columns: Columns = {"query": [], "rank": [], "document": [], value: []}
+    columns: TableColumns = {"query": [], "rank": [], "document": [], value: []}
     if truth.judged_by is not None:
         columns["judged_by"] = []
     for query, labels in truth.labels.items():
@@ -269,7 +269,7 @@ def label_columns(truth: JudgedTruth, what: What) -> Columns:
     return columns
 
 
-def preference_columns(log: JudgmentLog, chosen: Bools | None = None) -> Columns:
+def preference_columns(log: JudgmentLog, chosen: Bools | None = None) -> TableColumns:
     """Return columns of every judgment of a pair: query, assessor, documents, answer, time, status.
 
     `chosen` has which judgments of the log to take; all by default.
@@ -279,7 +279,7 @@ def preference_columns(log: JudgmentLog, chosen: Bools | None = None) -> Columns
     return _pair_columns(log, np.flatnonzero(is_row if chosen is None else is_row & chosen))
 
 
-def judgment_columns(log: JudgmentLog, chosen: Bools | None = None) -> Columns:
+def judgment_columns(log: JudgmentLog, chosen: Bools | None = None) -> TableColumns:
     """Return columns of every judgment, pairs and grades, with the version of the guidelines.
 
     For a grade, ``b`` is empty and ``answer`` is the name of the grade. `chosen` has which judgments to
@@ -298,7 +298,7 @@ def judgment_columns(log: JudgmentLog, chosen: Bools | None = None) -> Columns:
     return {name: columns[name] for name in order}
 
 
-def _pair_columns(log: JudgmentLog, rows: Rows) -> Columns:
+def _pair_columns(log: JudgmentLog, rows: Rows) -> TableColumns:
     answers = {code: answer for answer, code in ANSWER_CODES.items()}
     tasks = [log.tasks[number] for number in log.task[rows].tolist()]
     first, second = log.first[rows].tolist(), log.second[rows].tolist()

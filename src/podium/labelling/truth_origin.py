@@ -9,7 +9,7 @@ from podium.data.judged_by import JudgedBy, check_judged_by, has_machine_labels
 from podium.errors import EmptyDataError, UsageError
 from podium.labelling.tasks import Task
 
-Row = TypeVar("Row", bound=tuple[Task, object])
+TaskRow = TypeVar("TaskRow", bound=tuple[Task, object])
 
 
 def origin_of(assessors: Iterable[str], machines: Collection[str]) -> JudgedBy | None:
@@ -27,8 +27,8 @@ def origin_of(assessors: Iterable[str], machines: Collection[str]) -> JudgedBy |
 
 
 def choose_judges(
-    rows: Sequence[Row], machines: Collection[str], judged_by: JudgedBy | None
-) -> list[Row]:
+    rows: Sequence[TaskRow], machines: Collection[str], judged_by: JudgedBy | None
+) -> list[TaskRow]:
     """Return the rows whose assessors are people, or machines; judgments of both need `judged_by`.
 
     Parameters

@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 from podium.task_runner import current_runner, map_items
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 MIN_DRAWS = 50_000_000
 """With fewer random numbers, a test takes less time than the calls of a cluster."""
 
 
 def map_ranges(
-    work: Callable[..., Answer], shared: Sequence[Any], n_queries: int, resamples: int, batch: int
-) -> Iterator[Answer]:
+    work: Callable[..., Result], shared: Sequence[Any], n_queries: int, resamples: int, batch: int
+) -> Iterator[Result]:
     """Yield work(*shared, (first, last)) of ranges of resamples, in order; ranges begin with a batch.
 
     Examples

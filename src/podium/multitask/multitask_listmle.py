@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,12 +20,9 @@ from podium.multitask.argument_checks import (
 )
 from podium.multitask.list_orders import Orders
 from podium.multitask.sublists import Sublists
-from podium.optim import Adam, lbfgs
+from podium.optim import Adam, IterationCallback, lbfgs
 from podium.optim.linear_problem import check_finite, norm2
 from podium.typing import Floats, Rows
-
-Each = Callable[[int, Floats, float], None]
-"""A function that is called once per iteration with its number, W and the objective."""
 
 Solver = Literal["lbfgs", "sgd"]
 
@@ -108,7 +104,7 @@ def fit_tasks(
     max_iter: int = 500,
     learning_rate: float = 0.2,
     seed: int = 0,
-    each: Each | None = None,
+    each: IterationCallback | None = None,
 ) -> Tasks:
     """Fit multi-task ListMLE, equations (10) and (11) of Wu et al. (RPC-MTL), section 2.2.
 
@@ -196,7 +192,7 @@ def minimise(
     max_iter: int = 500,
     learning_rate: float = 0.2,
     seed: int = 0,
-    each: Each | None = None,
+    each: IterationCallback | None = None,
 ) -> Tasks:
     """Minimise Psi; see `fit_tasks`."""
     sublists = objective.sublists
@@ -219,7 +215,7 @@ def minimise(
 
 
 def _minimise_by_lbfgs(
-    objective: TasksObjective, start: Floats, tol: float, max_iter: int, each: Each
+    objective: TasksObjective, start: Floats, tol: float, max_iter: int, each: IterationCallback
 ) -> tuple[Floats, bool, str]:
     shape = start.shape
 
@@ -245,7 +241,7 @@ def _minimise_by_sgd(
     passes: int,
     learning_rate: float,
     seed: int,
-    each: Each,
+    each: IterationCallback,
 ) -> tuple[Floats, bool, str]:
     """Take stochastic steps until a pass changes Psi by a share of `tol` or less."""
     rng, W = np.random.default_rng(seed), start.copy()

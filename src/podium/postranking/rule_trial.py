@@ -34,7 +34,7 @@ LIKENESS_COST_DIVISOR = 8
 
 TrialProgress = Callable[[int, int], object]
 """A function that is called with the number of finished lists and queries, and with the total."""
-Numbers = tuple[int, ...]
+RuleNumbers = tuple[int, ...]
 TrialKind = Literal["ideal", "list", "soft"]
 """Hard rules on an ideal list or on a list of the run; soft and hard rules on an ideal list."""
 Shape = tuple[object, ...]
@@ -68,12 +68,12 @@ class RuleTrial:
     """The number of rules and documents that may still be tried."""
     untried: int = 0
     """The number of lists and queries that were not tried."""
-    conflicts_by_shape: dict[Shape, list[Numbers]] = field(default_factory=dict)
-    conflicts: dict[tuple[Numbers, TrialKind], list[str]] = field(default_factory=dict)
+    conflicts_by_shape: dict[Shape, list[RuleNumbers]] = field(default_factory=dict)
+    conflicts: dict[tuple[RuleNumbers, TrialKind], list[str]] = field(default_factory=dict)
     """Contradicting rules and the kind of list -> the queries of the conflict."""
-    reasons: dict[tuple[Numbers, TrialKind], str] = field(default_factory=dict)
+    reasons: dict[tuple[RuleNumbers, TrialKind], str] = field(default_factory=dict)
     """Why rules contradict each other on the first list of a conflict, if that is known."""
-    undecided: dict[Numbers, str] = field(default_factory=dict)
+    undecided: dict[RuleNumbers, str] = field(default_factory=dict)
     unused: dict[int, str] = field(default_factory=dict)
     """Why each rule acts on no list; empty if it acts."""
 
@@ -132,7 +132,7 @@ class RuleTrial:
         """Try rules that name documents by id on long lists of these documents."""
         index = RuleIndex(self.rules, day, every=True)
         simple = [self._is_simple(rule) for rule in self.rules]
-        tried: set[Numbers] = set()
+        tried: set[RuleNumbers] = set()
         for query, values in samples:
             self._step()
             candidates = index.candidates(query, (), values)
@@ -163,7 +163,7 @@ class RuleTrial:
         small = all(getattr(rule, what) <= MAX_IDEAL_LIST // 2 for what in counts(type(rule)))
         return small and not selects_by_field(rule) and (rule.hard or rule.weight > 0)
 
-    def _try_ideal(self, numbers: Numbers, query: str, kind: TrialKind) -> None:
+    def _try_ideal(self, numbers: RuleNumbers, query: str, kind: TrialKind) -> None:
         rules = [self.rules[number] for number in numbers]
         meanings = [(rule.kind, tuple(map(ids, rule.selectors)), rule.numbers) for rule in rules]
         self._try(
@@ -189,7 +189,7 @@ class RuleTrial:
         self,
         prepare: PreparedList | Callable[[], PreparedList],
         shape: Shape,
-        numbers: Numbers,
+        numbers: RuleNumbers,
         query: str,
         kind: TrialKind,
     ) -> None:
@@ -211,11 +211,11 @@ class RuleTrial:
                 self.conflicts.setdefault((at, kind), []).append(query)
 
     def _find_conflicts(
-        self, prepared: PreparedList, numbers: Numbers, query: str, kind: TrialKind
-    ) -> list[Numbers]:
+        self, prepared: PreparedList, numbers: RuleNumbers, query: str, kind: TrialKind
+    ) -> list[RuleNumbers]:
         """Return conflicts by rule numbers; each leaves out the last rule of every earlier conflict."""
         check_time()
-        conflicts: list[Numbers] = []
+        conflicts: list[RuleNumbers] = []
         room = MAX_CONFLICTS - self._count(kind)
         while len(conflicts) < room:
             last = {conflict[-1] for conflict in conflicts}

@@ -11,7 +11,7 @@ from podium.data.text_files import Progress
 from podium.task_runner import current_runner
 
 Ranker_ = TypeVar("Ranker_")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 def rankers_from_disk(base: type) -> str:
@@ -28,11 +28,11 @@ def rankers_from_disk(base: type) -> str:
 
 
 def map_collection(
-    work: Callable[[Ranker_, RankingData], Answer],
+    work: Callable[[Ranker_, RankingData], Result],
     ranker: Ranker_,
     collection: Collection,
     progress: Progress | None = None,
-) -> Iterator[Answer]:
+) -> Iterator[Result]:
     """Yield work(ranker, block) for each block of a collection, in order.
 
     On a cluster, the ranker goes to each worker once, and each worker reads its parts itself. `progress` is
@@ -53,7 +53,7 @@ def map_collection(
 
 
 def _work_on_part(
-    work: Callable[[Ranker_, RankingData], Answer], ranker: Ranker_, part: CollectionPart
-) -> list[Answer]:
+    work: Callable[[Ranker_, RankingData], Result], ranker: Ranker_, part: CollectionPart
+) -> list[Result]:
     """Return the answers for the blocks of one part, on a worker."""
     return [work(ranker, block) for block in part.blocks()]

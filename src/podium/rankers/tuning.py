@@ -23,12 +23,12 @@ from podium.rankers.remote_rows import remote_rows
 from podium.rankers.wrapped_ranker import innermost_ranker
 from podium.task_runner import TaskRunner, current_runner
 
-Settings = dict[str, Any]
+GridSettings = dict[str, Any]
 """Parameter -> value."""
 Grid = Mapping[str, Sequence[Any]]
 """Parameter -> values to try."""
 
-SettingsRanker = tuple[Settings, Ranker]
+SettingsRanker = tuple[GridSettings, Ranker]
 """Settings, and the ranker that has them."""
 
 
@@ -36,7 +36,7 @@ SettingsRanker = tuple[Settings, Ranker]
 class Trial:
     """One setting and its value on the validation queries."""
 
-    settings: Settings
+    settings: GridSettings
     value: float
     iterations: int
     converged: bool
@@ -47,7 +47,7 @@ class Tuning:
     """The best ranker, and all settings that were tried."""
 
     ranker: Ranker
-    settings: Settings
+    settings: GridSettings
     value: float
     metric: str
     trace: tuple[Trial, ...] = field(repr=False)
@@ -137,7 +137,7 @@ def _next_start(candidate: Ranker, warm: bool) -> Model | None:
     return None if candidate.keeps_best or not warm else candidate.model_
 
 
-def _measure(settings: Settings, ranker: Ranker, valid: RankingData, metric: Metric) -> Trial:
+def _measure(settings: GridSettings, ranker: Ranker, valid: RankingData, metric: Metric) -> Trial:
     """Measure a fitted ranker on the validation queries; a search measures its result itself.
 
     A search may have learned from the validation queries, but knows how it ranks queries it did not see.
@@ -255,7 +255,7 @@ def _count_settings(ranker: Ranker, grid: Grid) -> int:
     return math.prod(len(values) for values in grid.values())
 
 
-def _with_settings(ranker: Ranker, settings: Settings, metric: Metric) -> Ranker:
+def _with_settings(ranker: Ranker, settings: GridSettings, metric: Metric) -> Ranker:
     """Return a clone with these settings, which validates by the metric."""
     candidate: Ranker = clone(ranker)
     candidate.set_params(**{candidate.parameter_path(name): v for name, v in settings.items()})
@@ -280,7 +280,7 @@ def _fit(
 
 def _paths(
     grid: Grid, warm_start_along: str | None, score_only: Sequence[str]
-) -> Iterator[Iterator[Settings]]:
+) -> Iterator[Iterator[GridSettings]]:
     """Yield one path per setting of the other parameters; the warm-start parameter changes along it.
 
     Parameters that change only scores change fastest of all.

@@ -30,17 +30,17 @@ from podium.errors import (
 )
 
 Arguments = ParamSpec("Arguments")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-def reports_errors(command: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+def reports_errors(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Decorate a command: an error is one line on stderr and an exit code, not a traceback.
 
     1: the data is wrong. 2: the command line is wrong. 130: interrupted.
     """
 
     @functools.wraps(command)
-    def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+    def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         try:
             with warnings.catch_warnings():
                 # Commands that read data note large labels themselves, with options.

@@ -17,7 +17,7 @@ from podium.apps.judging.refusals import busy
 from podium.errors import StoreError
 from podium.labelling.store import EventBatch, Store
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 MAX_REQUESTS_PER_TRANSACTION = 64
 """The largest number of requests whose events are written together."""
@@ -53,13 +53,13 @@ class EventWriter:
         self._thread: threading.Thread | None = None
 
     async def run(
-        self, task_id: str, ids: Sequence[str], work: Callable[[EventBatch], Answer]
-    ) -> Answer:
+        self, task_id: str, ids: Sequence[str], work: Callable[[EventBatch], Result]
+    ) -> Result:
         """Run `work` in a transaction, for the session of one task and events of these ids."""
         job = _Job(task_id, ids, work, time.monotonic() + self._seconds)
         self._start()
         self._queue.put(job)
-        answer: Answer = await asyncio.wrap_future(job.done)
+        answer: Result = await asyncio.wrap_future(job.done)
         return answer
 
     def close(self) -> None:

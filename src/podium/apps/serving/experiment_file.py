@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from podium.clicks.experiment_records import Method, Unit
+from podium.clicks.experiment_records import ExperimentMethod, Unit
 from podium.clicks.interleaving import MAX_OPTIMISED_DEPTH
 from podium.data.number_parsing import decimal_of
 from podium.data.text_files import read_blocks
@@ -49,7 +49,7 @@ class Experiment:
     """
 
     name: str
-    method: Method
+    method: ExperimentMethod
     models: tuple[str, str]
     served: tuple[str, str]
     share: float = 1.0
@@ -125,7 +125,7 @@ class _Entries:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise self.error("name", "expected a name of letters, digits, dots, _ and -")
         models = self.names("models")
-        method = self.choice("method", get_args(Method), "team-draft")
+        method = self.choice("method", get_args(ExperimentMethod), "team-draft")
         depth = int(self.number("depth", 10, 1, 1000, is_whole=True))
         if method == "optimised" and depth > MAX_OPTIMISED_DEPTH:
             raise self.error(

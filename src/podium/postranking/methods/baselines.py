@@ -17,8 +17,8 @@ from podium.postranking.methods.problem import Method, PostRankingProblem, Solut
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.rule_kinds import NotTopK, TopK
 
-When = Literal["always", "violated"]
-WHEN_CHOICES: tuple[When, ...] = ("always", "violated")
+Occasion = Literal["always", "violated"]
+WHEN_CHOICES: tuple[Occasion, ...] = ("always", "violated")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Baseline(Method):
         documents that do not meet their rule are moved.
     """
 
-    when: When = "always"
+    when: Occasion = "always"
 
     def __post_init__(self) -> None:
         if self.when not in WHEN_CHOICES:

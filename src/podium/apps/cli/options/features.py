@@ -9,7 +9,7 @@ import typer
 from podium.apps.cli.options import ClusterOption, Force, Json, file_argument, file_option
 
 IndexFile = Annotated[Path, file_argument("INDEX", "An index of podium features build.")]
-Field = Annotated[str, typer.Option(help="The field that BM25 searches; whole: all of them.")]
+FieldOption = Annotated[str, typer.Option(help="The field that BM25 searches; whole: all of them.")]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class FeaturesSearchOptions:
     index: IndexFile
     query: Annotated[str, typer.Argument(metavar="QUERY", help="The words to search for.")]
     k: Annotated[int, typer.Option("-k", "--top", min=1, help="How many documents to show.")] = 10
-    field: Field = "whole"
+    field: FieldOption = "whole"
     json: Json = False
 
 
@@ -107,7 +107,7 @@ class FeaturesMakeOptions:
     run: Annotated[
         Path | None, file_option("A TREC run whose documents are the candidates instead.")
     ] = None
-    field: Field = "whole"
+    field: FieldOption = "whole"
     force: Force = False
     cluster: ClusterOption = None
     json: Json = False
