@@ -24,6 +24,7 @@ from podium.postranking.result import Move, PostRanking, RuleOutcome
 from podium.postranking.rule_check import examine_rules
 from podium.postranking.rule_costs import Change, ListChanges, RuleCost, RuleCostReport, rule_costs
 from podium.postranking.rule_index import RuleUsage
+from podium.postranking.rule_request import RuleRequest, read_request
 from podium.postranking.rule_store import RuleStore
 from podium.postranking.rule_trial import Finding
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
@@ -93,6 +94,7 @@ __all__ = [
     "RuleCost",
     "RuleCostReport",
     "RuleOutcome",
+    "RuleRequest",
     "RuleStore",
     "RuleUsage",
     "SCORE_DIGITS",
@@ -112,6 +114,7 @@ __all__ = [
     "postrank_stream",
     "read_fields",
     "read_queries",
+    "read_request",
     "read_rules",
     "rule_costs",
     "rules_from",

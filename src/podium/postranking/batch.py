@@ -27,14 +27,13 @@ from podium.postranking.preparation import PreparedList, prepare_listing
 from podium.postranking.query_lists import Lists, QueryList, errors_naming, lists_of, own_fields
 from podium.postranking.result import PostRanking
 from podium.postranking.rule_index import RuleCounts, RuleIndex, RuleUsage
-from podium.postranking.rules.context_values import read_context
+from podium.postranking.rule_request import read_request
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import (
     DEFAULT_CLASSES,
     Conflicts,
     MissingDocuments,
     Settings,
-    check_day,
     check_rules,
 )
 from podium.task_runner import current_runner, map_items
@@ -216,11 +215,10 @@ class _BatchJob:
         progress: Callable[[int], object] | None,
     ) -> _BatchJob:
         """Return a job; raise for wrong rules."""
-        own_day = None if today is None else check_day(today)
-        values = read_context(context, today=own_day)
+        request = read_request(None, context, today)
         index = RuleIndex(
-            check_rules(rules), own_day or check_day(values.day),
-            every=settings.missing == "error", has_texts=bool(queries), values=values,
+            check_rules(rules), request.day,
+            every=settings.missing == "error", has_texts=bool(queries), values=request.values,
         )  # fmt: skip
         return cls(settings, index, queries, fields, explain, progress)
 

@@ -21,16 +21,14 @@ from podium.postranking.ordering import place_documents, solve
 from podium.postranking.places.placement import SEARCH_LIMIT
 from podium.postranking.preparation import prepare
 from podium.postranking.result import PostRanking
+from podium.postranking.rule_request import read_request
 from podium.postranking.rule_store import RuleStore
-from podium.postranking.rules.context_values import read_context
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import (
     DEFAULT_CLASSES,
     Conflicts,
     MissingDocuments,
     Settings,
-    check_day,
-    check_query,
     check_rules,
 )
 from podium.rankers.ranked_lists import RankedList
@@ -133,11 +131,9 @@ def postrank(
     settings = Settings(
         prior, base, pairs, scale, make_method(method), missing, conflicts, limit, tuple(classes)
     )
-    own_day = None if today is None else check_day(today)
-    values = read_context(context, check_query(query), own_day)
-    day = own_day or check_day(values.day)
+    request = read_request(query, context, today)
     if isinstance(rules, RuleStore):
-        numbers = rules.active_numbers(query, day, values)
+        numbers = rules.active_numbers(query, request.day, request.values)
         listed = tuple(rules.rules[number] for number in numbers)
     else:
         listed = check_rules(rules)
@@ -147,9 +143,9 @@ def postrank(
         scores,
         settings,
         query,
-        day,
+        request.day,
         fields,
-        values,
+        request.values,
         read_insertable(insertable, fields),
     )
     # Soft rules give the scores; hard rules restrict the places.
