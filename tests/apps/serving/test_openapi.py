@@ -132,7 +132,9 @@ def test_no_request_breaks_the_service(app, told, api, flat_api, path, mode):
     requests = flat_api if mode == "negative" else api
 
     @given(requests[path][method].as_strategy(generation_mode=GenerationMode(mode)))
-    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=soak_cases(100, 10), deadline=None, suppress_health_check=list(HealthCheck)
+    )
     def ask_anything(case):
         asked = case.as_transport_kwargs(base_url="http://podium")
         headers = {**(asked.get("headers") or {})}

@@ -14,6 +14,7 @@ import pytest
 
 from podium.apps.http.connections import listen
 from tests.support.ranking_service import TOKEN, eventually, lines, replace, rows, running, save
+from tools.forks import FORKS, fork_workers
 
 RULES = "version: 1\nrules:\n  - {rule: top-k, docs: %s, k: 1, weight: 50}\n"
 CLICK = {
@@ -436,18 +437,24 @@ def test_what_waited_too_long_is_not_begun():
     assert begun == []
 
 
-def test_workers_that_cannot_begin_are_an_error(tmp_path, capfd):
+def start_workers_without_model(model, errors):
+    """In a process of its own, as its signal handlers change."""
     from podium.apps.serving.settings import ServingSettings
     from podium.apps.serving.workers import run_workers
 
-    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-    settings = ServingSettings((str(tmp_path / "nothing.podium"),))
-    try:
-        with pytest.raises(ChildProcessError, match="expected every worker to begin"):
-            run_workers(settings, 2, listen("127.0.0.1", 0), lambda: None)
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    said = capfd.readouterr().err
+    os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT), 2)
+    fork_workers()
+    with pytest.raises(ChildProcessError, match="expected every worker to begin"):
+        run_workers(ServingSettings((model,)), 2, listen("127.0.0.1", 0), lambda: None)
+
+
+def test_workers_that_cannot_begin_are_an_error(tmp_path):
+    errors = tmp_path / "errors"
+    arguments = (str(tmp_path / "nothing.podium"), str(errors))
+    process = FORKS.Process(target=start_workers_without_model, args=arguments)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    said = errors.read_text()
     assert "nothing.podium" in said
     assert "Traceback" not in said
