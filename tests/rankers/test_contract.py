@@ -387,7 +387,7 @@ def test_only_queries_of_weight_zero_differ_in_their_labels():
     data = RankingData.from_arrays(
         np.eye(4), [0, 1, 1, 1], qid=[1, 1, 2, 2], query_weight=[0.0, 1.0]
     )  # fmt: skip
-    with pytest.raises(DataError, match=r"^in each of the 1 queries .* the same label"):
+    with pytest.raises(DataError, match=r"^in the only query all .* the same label"):
         RankSVM().fit(data)
 
 

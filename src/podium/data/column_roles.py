@@ -89,14 +89,14 @@ def _two_roles(name: str, first: str, second: str) -> UsageError:
 
 
 def missing_column(
-    role: str, usual_names: Sequence[str], names: Sequence[str], taken: Roles, path: str | None
+    role: str, usual_names: Sequence[str], names: Sequence[str], occupied: Roles, path: str | None
 ) -> UsageError:
     """Return the error for a table without a column that can be guessed for a role.
 
-    `taken` has the columns of usual names that have another role already.
+    `occupied` has the columns of usual names that have another role already.
     """
     place = "" if path is None else f"{path}: "
-    other = next(((name, other) for other, found in taken.items() for name in found), None)
+    other = next(((name, other) for other, columns in occupied.items() for name in columns), None)
     if other is not None:
         return _taken_column(role, *other, place)
     error = UsageError(
@@ -106,8 +106,14 @@ def missing_column(
     if sum(decimal_of(name.strip()) is not None for name in names) * 3 >= len(names):
         advice = "is the first line missing? It has the names of the columns"
         return error.advise(python=advice, command_line=advice)
+    absent = ""
+    if role == "query":
+        absent = (
+            "; a table without one needs a new column that says to which query each row belongs"
+        )
     return error.advise(
-        python=f"name it with {role}='...'", command_line=f"name it with {option_of(role)} COLUMN"
+        python=f"name it with {role}='...'{absent}",
+        command_line=f"name it with {option_of(role)} COLUMN{absent}",
     )
 
 

@@ -274,11 +274,11 @@ def _without_column(
     role: str, usual_names: Sequence[str], chosen: Columns, names: Sequence[str], path: str | None
 ) -> UsageError:
     """Return the error for a table without a column that can be guessed for a role."""
-    taken = {
-        other: [name for name in found if name in names and usual_form(name) in usual_names]
-        for other, found in _roles(chosen).items()
+    occupied = {
+        other: [name for name in columns if name in names and usual_form(name) in usual_names]
+        for other, columns in _roles(chosen).items()
     }
-    return missing_column(role, usual_names, names, taken, path)
+    return missing_column(role, usual_names, names, occupied, path)
 
 
 def write_columns(columns: Columns, path: Path_) -> None:

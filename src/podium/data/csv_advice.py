@@ -19,6 +19,7 @@ _CURRENCY = re.compile(r"[-+]?\s*[$€£¥₹]\s*[-+]?[\d.,]+|[-+]?[\d.,]+\s*([$
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
 
 _KEEP_ADVICE = "missing='nan' keeps it as NaN; podium.Prepared(ranker, impute='median') fills it in"
+_NOT_FINITE = "write a number, or leave the field empty and give {}"
 EMPTY_FIELD_ADVICE = (
     "--missing nan keeps it as a missing value; podium train --impute median fills it in"
 )
@@ -92,7 +93,9 @@ def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
     if kind == "missing":
         return _KEEP_ADVICE, EMPTY_FIELD_ADVICE
     if kind == "nonfinite":
-        return "", ""
+        return _NOT_FINITE.format("missing='nan'"), _NOT_FINITE.format(
+            "--missing nan or --impute median"
+        )
     if kind == "malformed" and got.startswith('"'):
         return _QUOTE_ADVICE, _QUOTE_ADVICE
     if columns.decimal == "," and _DECIMAL_POINT.fullmatch(got):

@@ -169,19 +169,29 @@ def read_head(path: str, columns: Columns) -> CsvHead:
     except csv.Error as error:
         raise MalformedLineError(f"expected column names ({error})", path=path, line=1) from None
     other = max(SEPARATORS[:4], key=first_line.count)
-    if len(names) == 1 and columns.separator is not None and other in first_line:
-        written = {"\t": "tab"}.get(other, other)
-        raise UsageError(
-            f"{path}: expected fields with {separator!r} between them, got a first line with {other!r}"
-        ).advise(
-            python=f"leave separator= out, or give separator={other!r}",
-            command_line=f"leave --separator out, or give --separator {written!r}",
-        )
+    if len(names) == 1 and other != separator and other in first_line:
+        raise _other_separator(path, columns.separator, separator, other)
     _check_names(names, path)
     rest = io.StringIO(block[n_bytes:].decode("utf-8", "surrogateescape"), newline="")
     records = _first_records(csv.reader(rest, delimiter=separator))
     sample = [record for record in records if len(record) == len(names)]
     return CsvHead(names, block.count(b"\n", 0, n_bytes), n_bytes, separator, sample)
+
+
+def _other_separator(path: str, option: str | None, expected: str, other: str) -> UsageError:
+    """Return the error for fields with another separator than the option says, or that of the ending."""
+    written = {"\t": "tab"}.get(other, other)
+    python, command_line = f"give separator={other!r}", f"give --separator {written!r}"
+    error = UsageError(
+        f"{path}: expected fields with {expected!r} between them, got a first line with {other!r}"
+    )
+    if option is None:
+        rename = "rename the file so that it ends in .csv, or "
+        return error.advise(python=rename + python, command_line=rename + command_line)
+    return error.advise(
+        python=f"leave separator= out, or {python}",
+        command_line=f"leave --separator out, or {command_line}",
+    )
 
 
 def _header_text(block: bytes, separator: str, path: str) -> tuple[str, int]:

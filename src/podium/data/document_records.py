@@ -12,6 +12,7 @@ from typing import Any
 
 from podium.data.arrow_files import is_arrow_file, read_arrow_rows
 from podium.data.columns import DOC_NAMES, Columns
+from podium.data.foreign_files import foreign_file
 from podium.data.json_lines import read_json_lines
 from podium.data.text_files import no_utf8, read_blocks, stem
 from podium.errors import DataError, EmptyDataError, MalformedLineError
@@ -21,6 +22,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
 _RUN_LINE = re.compile(r"\S+\s+Q0\s+\S+\s+\d+\s+\S+\s+\S+", re.IGNORECASE)
 FIELD_SEPARATORS = ",;|\t"
 """What may stand between the fields of a .csv file; the most frequent one of the first line does."""
+_EXPECTED = "documents as a table or JSON lines, one per row"
 Records = dict[str, dict[str, Any]]
 
 
@@ -79,6 +81,9 @@ def is_json_lines(name: str) -> bool:
 def read_text(name: str) -> str:
     """Return the text of a file, plain or compressed; raises if it is not UTF-8."""
     data = b"".join(block.tobytes() for block in read_blocks(name))
+    foreign = foreign_file(data[:4096], name, _EXPECTED)
+    if foreign is not None:
+        raise foreign
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -63,6 +63,13 @@ def detect_format(path: Path_) -> FileFormat:
             "expected LETOR text or a table, got a spreadsheet; save it as CSV (.csv) first",
             path=os.fspath(path),
         )
+    if ending in (".yaml", ".yml"):
+        raise CorruptFileError(
+            "expected LETOR text or a table, got YAML", path=os.fspath(path)
+        ).advise(
+            python="rules are read by podium.postranking.read_rules, columns by read_table(columns=...)",
+            command_line="rules follow --rules, and names of columns --columns",
+        )
     words = _first_words(os.fspath(path))
     foreign = foreign_file(b" ".join(words), os.fspath(path))
     if foreign is not None:

@@ -134,7 +134,11 @@ def values_per_query(
         )
     chosen = array[first]
     if not np.array_equal(chosen[codes], array, equal_nan=True):
-        raise DataError(f"expected one {what} for all rows of a query, got different ones")
+        row = int(np.argmin(chosen[codes] == array))
+        raise DataError(
+            f"expected one {what} for all rows of a query, got {array[row]:g} in row {row} after "
+            f"{chosen[codes[row]]:g} in row {first[codes[row]]}"
+        )
     return chosen
 
 

@@ -15,6 +15,8 @@ from podium.data.packed_strings import Strings
 from podium.errors import DataError, MissingValueError, NegativeLabelError
 from podium.typing import Floats
 
+_GRADES_FROM_0 = "0 means not relevant: add a number to all labels, or leave such rows out"
+
 
 @dataclass(frozen=True)
 class TableValues:
@@ -49,7 +51,27 @@ def wrong_query_ids(values: TableValues, n_rows: int, line_of: LineOf) -> Iterat
         yield DataError(
             "expected a query id, got an empty field",
             path=values.path, line=line_of(row), column=query,
+        ).advise(
+            python="fill it in, or leave the row out", command_line="fill it in, or leave the row out"
         )  # fmt: skip
+
+
+def wrong_weights(values: TableValues, n_rows: int, line_of: LineOf) -> Iterator[DataError]:
+    """Yield an error for each weight that differs from that of the first row of its query."""
+    query, weight = values.columns.query, values.columns.weight
+    if query is None or weight is None:
+        return
+    first: dict[str, float] = {}
+    rows = zip(values.texts[query], values.numbers[weight].tolist(), strict=True)
+    for row, (qid, number) in enumerate(islice(rows, n_rows)):
+        if first.setdefault(qid, number) != number:
+            yield DataError(
+                f"expected one weight per query, got {number:g} after {first[qid]:g} for query {qid!r:.80}",
+                path=values.path, line=line_of(row), column=weight,
+            ).advise(
+                python="weight= names a column with one number per query",
+                command_line="--weight names a column with one number per query",
+            )  # fmt: skip
 
 
 def wrong_labels(values: TableValues, n_rows: int, line_of: LineOf) -> Iterator[DataError]:
@@ -73,7 +95,7 @@ def wrong_labels(values: TableValues, n_rows: int, line_of: LineOf) -> Iterator[
         yield NegativeLabelError(
             f"expected labels of 0 or more, got {labels[row]:g}",
             path=path, line=line_of(row), column=name,
-        )  # fmt: skip
+        ).advise(python=_GRADES_FROM_0, command_line=_GRADES_FROM_0)  # fmt: skip
 
 
 def unknown_grade(word: str, columns: Columns, path: str | None, line: int | None) -> DataError:

@@ -29,7 +29,13 @@ from podium.data.json_lines import read_json_lines
 from podium.data.query_ids import ids_of_texts
 from podium.data.ranking_columns import Missing
 from podium.data.ranking_data import RankingData
-from podium.data.table_checks import TableValues, unknown_grade, wrong_labels, wrong_query_ids
+from podium.data.table_checks import (
+    TableValues,
+    unknown_grade,
+    wrong_labels,
+    wrong_query_ids,
+    wrong_weights,
+)
 from podium.data.text_files import Progress, stem
 from podium.data.word_grades import find_word_grades, word_grades_error
 from podium.errors import (
@@ -242,6 +248,8 @@ def _from_csv(table: CsvTable, missing: Missing) -> RankingData:
     assert columns.query is not None
     values = TableValues(columns, table.numbers, texts, table.path, keeps_missing=missing == "nan")
     for error in wrong_query_ids(values, len(table.X), table.line_of):
+        raise error
+    for error in wrong_weights(values, len(table.X), table.line_of):
         raise error
     categories = _fill_categories(table, missing)
     data = RankingData.from_arrays(

@@ -329,13 +329,17 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._check_features(data)
         if not contrasting_queries(data).any():
             is_alone = data.n_queries == len(data)
+            problem = (
+                "there is one document only" if is_alone else "all documents have the same label"
+            )
+            role, option = ("queries", "query") if is_alone else ("labels", "label")
+            n = data.n_queries
             raise DataError(
-                f"in each of the {data.n_queries} queries "
-                f"{'there is one document only' if is_alone else 'all documents have the same label'}; "
+                f"in {'the only query' if n == 1 else f'each of the {n:,} queries'} {problem}; "
                 f"{self.learner_name} needs at least one query with different labels"
             ).advise(
-                python="name another column of queries, with query=..." * is_alone,
-                command_line="is the column of queries right? --query names another one" * is_alone,
+                python=f"name another column of {role}, with {option}=...",
+                command_line=f"is the column of {role} right? --{option} names another one",
             )
 
     def _check_features(self, data: RankingData) -> None:

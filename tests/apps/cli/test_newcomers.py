@@ -492,7 +492,7 @@ def rules_of(entry):
         (
             "train listnet same.csv -o x.podium",
             1,
-            "in each of the 1 queries all documents have the same label",
+            "in the only query all documents have the same label",
         ),
         (
             "train listnet data.csv --ignore price -o x.podium",
@@ -834,3 +834,125 @@ def test_a_model_by_another_name_is_noted(write, name, n_notes):
 def test_words_that_data_md_calls_missing_are_missing(write, word):
     write("d.csv", f"qid,docid,label,bm25\n1,a,0,{word}\n1,b,1,3\n")
     assert np.isnan(read_table("d.csv", missing="nan").X[0, 0])
+
+
+# --- mistakes of a first hour: what is wrong, where, and what to write instead
+
+GRADED = "search_id,sku,grade,price\n" + "".join(
+    f"{query},{doc},{grade},{query + grade}\n"
+    for query in range(6)
+    for doc, grade in (("a", 2), ("b", 0))
+)
+
+
+@pytest.fixture
+def graded(write):
+    write("g.csv", GRADED)
+    return write
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["train", "regression", "g.csv"], "As in: podium train listnet train.txt --valid vali.txt"),
+        (["evaluate", "g.csv"], "Missing argument 'SCORES...'. As in: podium evaluate test.txt"),
+        (["predict", "m.podium"], "Missing argument 'DATA...'. As in: podium predict listnet.podium"),
+        (["data", "convert", "g.csv"], "Missing argument 'OUT'. As in: podium data convert train"),
+        (["data", "split", "g.csv"], "Missing argument 'DIR'. As in: podium data split all.txt"),
+        (["compare", "g.csv", "--rankers", "listnet", "ranksvm", "--out", "r"],
+         "Values of --rankers have commas between them: --rankers listnet,ranksvm"),
+        (["train", "regression", "--features", "price", "ctr", "g.csv", "-o", "m"],
+         "Values of --features have commas between them: --features price,ctr"),
+        (["evaluate", "g.csv", "-m", "NDCG@10", "MAP"], "Repeat -m for each value: -m NDCG@10 -m MAP"),
+        (["compare", "g.csv", "--rankers", "listnet", "--out", "r", "--folds", "1"],
+         "Invalid value for '--folds': expected 2 or more"),
+        (["serve", "m.podium", "--port", "99999"], "'--port': expected 65535 or less"),
+        (["auto", "g.csv"], "auto is a ranker: podium train auto DATA -o MODEL"),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_line_shows_what_to_write(graded, arguments, advice):
+    graded("m.podium", "")
+    assert advice in flat(run(*arguments, code=2).stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["data", "info", "g.csv", "--query", "sku", "--label", "sku"], 2,
+         "column 'sku' is named twice: as the query and as the label; give --query-column or --label "
+         "another column"),
+        (["data", "info", "g.csv", "--ignore", "grade"], 2,
+         "g.csv: expected a column for the label, got only grade, which is named as left out; take it "
+         "out of --ignore, or name another column with --label COLUMN"),
+        (["train", "ranksvm", "g.csv", "--features", "grade", "--label", "price", "--budget", "1m",
+          "-o", "m.podium"], 2,
+         "--budget is for auto, which searches, and ranksvm does not; leave --budget out, or train auto"),
+    ],
+)  # fmt: skip
+def test_a_column_or_option_out_of_place_is_told(graded, arguments, code, message):
+    assert error_of(*arguments, code=code) == f"podium: {message}"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "message"),
+    [
+        ("rules.yaml", "version: 1\n", 1,
+         "rules.yaml: expected LETOR text or a table, got YAML; rules follow --rules, and names of columns "
+         "--columns"),
+        ("g.tsv", GRADED, 2,
+         "g.tsv: expected fields with '\\t' between them, got a first line with ','; rename the file so that "
+         "it ends in .csv, or give --separator ','"),
+        ("noquery.csv", "sku,grade,price\na,1,2\n", 2,
+         "; a table without one needs a new column that says to which query each row belongs"),
+        ("weights.csv", "qid,grade,query_weight,price\nq,1,2,1\nq,0,3,1\n", 1,
+         "weights.csv:3: column 'query_weight': expected one weight per query, got 3 after 2 for query 'q'; "
+         "--weight names a column with one number per query"),
+        ("empty.csv", "qid,grade,price\n,1,2\n", 1,
+         "empty.csv:2: column 'qid': expected a query id, got an empty field; fill it in, or leave the row "
+         "out"),
+        ("below.csv", "qid,grade,price\nq,-1,2\n", 1,
+         "below.csv:2: column 'grade': expected labels of 0 or more, got -1; 0 means not relevant: add a "
+         "number to all labels, or leave such rows out"),
+        ("inf.csv", "qid,grade,price\nq,1,inf\n", 1,
+         "write a number, or leave the field empty and give --missing nan or --impute median"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_says_what_to_do_with_it(write, name, content, code, message):
+    write(name, content)
+    assert message in flat(run("data", "info", name, code=code).stderr)
+
+
+def test_equal_labels_name_the_file_and_the_option(write):
+    write("same.csv", "search_id,sku,grade,price\n1,a,1,2\n1,b,1,1\n")
+    assert error_of("train", "ranksvm", "same.csv", "-o", "m.podium", code=1) == (
+        "podium: training on same.csv: in the only query all documents have the same label; ranksvm needs "
+        "at least one query with different labels; is the column of labels right? --label names another one"
+    )
+
+
+def test_a_model_in_the_place_of_other_files_is_told(graded):
+    run("train", "regression", "g.csv", "-o", "m.podium")
+    run("predict", "m.podium", "g.csv", "-o", "g.run")
+    graded("rules.yaml", "version: 1\nrules: []\n")
+    assert error_of(
+        "postrank", "g.run", "--rules", "rules.yaml", "--docs", "m.podium", "-o", "new.run", code=1
+    ) == (
+        "podium: m.podium: expected documents as a table or JSON lines, one per row, got a podium model"
+    )
+    assert error_of("explain", "m.podium", "--query", "1", code=2) == (
+        "podium: expected data with --query 1, got none; as in: podium explain m.podium DATA --query 1"
+    )
+    run("predict", "m.podium", "g.csv", "-o", "g.scores")
+    Path("short.scores").write_text("1\n2\n")
+    assert error_of("evaluate", "g.csv", "short.scores", code=1).endswith(
+        "got 2; score the same data again, as in: podium predict MODEL DATA -o short.scores"
+    )
+
+
+def test_a_line_that_is_no_request_shows_one(graded):
+    run("train", "regression", "g.csv", "-o", "m.podium")
+    result = run("rank", "m.podium", input="hello\n", code=1)
+    assert (
+        "line 1: expected a request as JSON in UTF-8, got text that is not JSON: invalid character (byte 0); "
+        'as in {"documents": ['
+    ) in result.stderr

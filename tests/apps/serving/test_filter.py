@@ -113,7 +113,7 @@ def test_a_bad_line_is_told_and_has_an_error_in_its_place(path):
 def test_strict_stops_at_the_first_bad_line(path):
     result = ranked(path, "--strict", text=text_of(REQUESTS[0]) + "x\n" * 2, code=1)
     assert len(result.stdout.splitlines()) == 1
-    assert result.stderr.startswith("podium: line 2: expected a body of JSON")
+    assert result.stderr.startswith("podium: line 2: expected a request as JSON")
     assert len(result.stderr.splitlines()) == 1
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from podium.apps.cli.argument_advice import ranker_advice
 from podium.apps.cli.error_reports import plugin_warnings_in_one_line, reports_errors
 from podium.apps.cli.usage_advice import AdvisingCommand, literal, show_literally
 
@@ -103,6 +104,8 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command to run, imported, with its name and arguments."""
+        if args and args[0] not in self.commands and (advice := ranker_advice(args[0])):
+            ctx.fail(f"No such command {args[0]!r}. {advice}")
         name, listed, rest = super().resolve_command(ctx, args)
         return name, listed and self.commands[listed.name or ""], rest
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import difflib
 import re
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +13,14 @@ import typer
 from rich.emoji import Emoji
 from typer.core import TyperCommand, TyperGroup
 
+from podium.apps.cli.argument_advice import (
+    MISSING_FILE,
+    budget_advice,
+    example_advice,
+    list_advice,
+    name_last_argument,
+)
+
 DATA_PARAMETERS = ("inputs", "train", "data", "data_files", "valid")
 """Parameters of commands that name files of ranking data."""
 
@@ -21,12 +28,11 @@ DATA_PARAMETERS = ("inputs", "train", "data", "data_files", "valid")
 _LIBRARY_PROBLEM = re.compile(
     r"Input should be a valid (integer|number)\b|'.*' is not a valid (integer|float)( range)?\."
 )
-_TIME_UNITS = ("s", "sec", "second", "m", "min", "minute", "h", "hour", "fit")
+_BOUND = re.compile(r"Input should be (greater|less) than (?:or equal to )?(-?[\d.]+)")
 
 AnyCommand = TypeVar("AnyCommand", TyperCommand, TyperGroup)
 
 _FOLDER = re.compile(r"'(.*)' is a directory")
-_MISSING_FILE = re.compile(r"'(.*)' does not exist")
 
 
 def literal(text: str | None) -> str | None:
@@ -67,9 +73,13 @@ def plain_problem(message: str) -> str:
     'expected a whole number'
     >>> plain_problem("'ten' is not a valid float.")
     'expected a number'
+    >>> plain_problem("Input should be greater than or equal to 2")
+    'expected 2 or more'
     """
     if match := _LIBRARY_PROBLEM.match(message):
         return "expected a whole number" if "integer" in match.groups() else "expected a number"
+    if match := _BOUND.match(message):
+        return f"expected {match[2]} or {'more' if match[1] == 'greater' else 'less'}"
     return message.removeprefix("Value error, ")
 
 
@@ -82,12 +92,15 @@ class AdvisingCommand(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
+            arguments = [p for p in self.params if p.param_type_name == "argument"]
+            name_last_argument(error, words, arguments)
             advice = (
                 self._order_advice(error, words, ctx.command_path)
                 or _name_advice(error)
                 or _folder_advice(error)
-                or _rankers_advice(error)
-                or _budget_advice(error, words)
+                or budget_advice(error, words)
+                or list_advice(error, words, self.params)
+                or example_advice(error, self.epilog)
             )
             error.message = " ".join(filter(None, [plain_problem(error.message or ""), advice]))
             raise
@@ -103,7 +116,7 @@ class AdvisingCommand(TyperCommand):
         if not has_ranker or not files or getattr(error.param, "param_type_name", "") != "argument":
             return ""
         name, is_ranker = "RANKER", not error.message  # without a message, an argument is missing
-        if match := _MISSING_FILE.search(error.message or ""):
+        if match := MISSING_FILE.search(error.message or ""):
             name = match[1]
             is_ranker = name in import_module("podium.registry").RANKERS
         return f"The ranker comes first, then the data: {command} {name} {files[0]}" * is_ranker
@@ -121,7 +134,7 @@ def _folder_advice(error: typer.BadParameter) -> str:
 
 def _name_advice(error: typer.BadParameter) -> str:
     """Return the nearest name of a file that is there, for one that is not."""
-    match = _MISSING_FILE.search(error.message or "")
+    match = MISSING_FILE.search(error.message or "")
     return "" if match is None else near_file_advice(match[1])
 
 
@@ -134,21 +147,3 @@ def near_file_advice(name: str) -> str:
         return f"There is no folder {folder}."
     near = difflib.get_close_matches(Path(name).name, names, 1)
     return f"Did you mean {folder / near[0]}?" if near else ""
-
-
-def _rankers_advice(error: typer.BadParameter) -> str:
-    """Return an example of --rankers, if it is missing."""
-    is_missing = not error.message and getattr(error.param, "name", "") == "rankers"
-    return "As in --rankers ranksvm,listnet; podium rankers lists all." * is_missing
-
-
-def _budget_advice(error: typer.BadParameter, words: Sequence[str]) -> str:
-    """Return the budget in one word, if its unit stands apart and is taken for a file."""
-    match = _MISSING_FILE.search(error.message or "")
-    if match is None or "--budget" not in words[:-1]:
-        return ""
-    amount = words[words.index("--budget") + 1]
-    unit = match[1].lower().removesuffix("s") or "s"
-    if not amount.isdigit() or unit not in _TIME_UNITS:
-        return ""
-    return f"Write a budget in one word: --budget {amount}{'fits' if unit == 'fit' else unit[0]}."

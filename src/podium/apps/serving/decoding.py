@@ -54,7 +54,12 @@ def _undecodable(error: Exception, body: bytes, kind: Any) -> Refusal:
         hint = (
             "; JSON has no NaN and no Infinity: a missing value is null, where the model takes any"
         )
-    got = "something else" if isinstance(error, RecursionError) else str(error)
+    if isinstance(error, RecursionError):
+        got = "something else"
+    elif isinstance(error, msgspec.DecodeError):
+        got = f"text that is not JSON: {str(error).removeprefix('JSON is malformed: ')}"
+    else:
+        got = str(error)
     return Refusal(400, "not_json", f"expected a body of JSON in UTF-8, got {got}{hint}")
 
 

@@ -77,7 +77,8 @@ def _evaluate(judged: Judged, path: Path, metrics: list[str]) -> Evaluation:
     values = read_scores(path)
     if len(values) != len(judged):
         raise DataError(
-            f"expected {len(judged)} scores, one for each document, got {len(values)}",
+            f"expected {len(judged)} scores, one for each document, got {len(values)}; score the same "
+            f"data again, as in: podium predict MODEL DATA -o {path}",
             path=str(path),
         )
     return _evaluate_on(

@@ -51,17 +51,24 @@ MEASURE_BY_MODEL = {
 SIGNED_MODELS = ("linear", "ordinal", "composed-linear")
 
 
+def _incomplete(options: ExplainOptions, has_data: bool) -> str:
+    """Return what lacks: the data, or what to explain of it."""
+    if has_data:
+        return (
+            "expected --data DATA together with --query Q (one query's list) or --importance (the features "
+            "that a metric depends on), got data alone"
+        )
+    wish = "--importance" if options.importance else f"--query {options.query}"
+    return f"expected data with {wish}, got none; as in: podium explain {options.model} DATA {wish}"
+
+
 def run_explain(options: ExplainOptions) -> None:
     """Explain a model by its features, one query's list, or what a metric needs."""
     if options.query is not None and options.importance:
         raise UsageError("expected --query or --importance, got both")
     data_files = [*(options.data_files or ()), *(options.data or ())]
     if bool(data_files) != (options.query is not None or options.importance):
-        got = "data alone" if data_files else "no data"
-        raise UsageError(
-            f"expected --data DATA together with --query Q (one query's list) or --importance (the features "
-            f"that a metric depends on), got {got}"
-        )
+        raise UsageError(_incomplete(options, bool(data_files)))
     check_metric(options.metric)
     ranker = load(options.model)
     if not data_files:

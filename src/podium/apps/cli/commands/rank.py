@@ -9,9 +9,13 @@ import typer
 from podium.apps.cli.error_reports import fail
 from podium.apps.cli.inputs.postrank_inputs import read_classes
 from podium.apps.cli.options.rank import RankOptions
+from podium.apps.http.refusals import Refusal
 from podium.apps.serving.jsonl_filter import filter_lines
 from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.settings import ServingSettings
+
+EXAMPLE_REQUEST = '{"documents": [{"id": "a", "features": {"price": 9.5}}]}'
+"""A request of one line."""
 
 
 def run_rank(options: RankOptions) -> None:
@@ -32,9 +36,17 @@ def run_rank(options: RankOptions) -> None:
         if refusal is not None:
             wrong += 1
             if options.strict:
-                fail(f"line {number}: {refusal.message}", 1)
-            typer.echo(f"podium: line {number}: {' '.join(refusal.message.split())}", err=True)
+                fail(f"line {number}: {_message(refusal)}", 1)
+            typer.echo(f"podium: line {number}: {' '.join(_message(refusal).split())}", err=True)
         out.write(answer + b"\n")
         out.flush()
     if wrong:
         fail(f"{wrong:,} {'line' if wrong == 1 else 'lines'} could not be answered", 1)
+
+
+def _message(refusal: Refusal) -> str:
+    """Return the message of a refusal; for a line that is not JSON, with an example of a request."""
+    if refusal.code != "not_json":
+        return refusal.message
+    message = refusal.message.replace("a body of JSON", "a request as JSON")
+    return f"{message}; as in {EXAMPLE_REQUEST}"

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from podium.apps.cli.error_reports import fail, warnings_in_one_line
+from podium.apps.cli.inputs.argument_order import names_files
 from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.chosen_cluster import check_is_collection
 from podium.apps.cli.inputs.feedback_sources import (
@@ -73,7 +74,8 @@ def run_train(options: TrainOptions) -> None:
         if isinstance(search := innermost_ranker(ranker), AutoRanker):
             _fit_search(ranker, search.learner(_checkpoints(options)), data, valid, advance)
         else:
-            ranker.fit(data, valid=valid, callback=advance, **fit_arguments)
+            with names_files("training on", options.inputs):
+                ranker.fit(data, valid=valid, callback=advance, **fit_arguments)
     seconds = time.perf_counter() - started
     ranker.save(options.out)
     if options.plot is not None:
@@ -152,7 +154,10 @@ def _ranker_settings(options: TrainOptions) -> dict[str, Any]:
     settings = parse_settings(options.setting)
     is_search = options.ranker in RANKERS and RANKERS[options.ranker].is_search
     if options.budget is not None and not is_search:
-        raise UsageError(f"expected --budget with auto, which searches, got {options.ranker}")
+        raise UsageError(
+            f"--budget is for auto, which searches, and {options.ranker} does not; leave --budget out, or "
+            "train auto"
+        )
     if options.bag is not None and is_search:
         raise UsageError("auto is a mean of many fits already; leave out --bag")
     if is_search and "n_jobs" not in settings and options.jobs is None:

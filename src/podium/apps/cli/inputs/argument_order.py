@@ -1,9 +1,10 @@
-"""Advice on the order of arguments, for files that are of another kind than a command expects."""
+"""Errors about files: the right order of arguments, and the names of the files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from podium.errors import CorruptFileError, DataError, MalformedLineError
 
@@ -18,4 +19,16 @@ def advice_on_order(advice: str) -> Iterator[None]:
         is_first_line = isinstance(error, MalformedLineError) and error.line == 1
         if is_kind or is_first_line:
             error.advise(python=error.python_advice, command_line=advice)
+        raise
+
+
+@contextmanager
+def names_files(work: str, paths: Sequence[Path]) -> Iterator[None]:
+    """Begin an error about data that names no file with the work and the files."""
+    try:
+        yield
+    except DataError as error:
+        if error.path is None:
+            files = ", ".join(map(str, paths[:3])) + ", ..." * (len(paths) > 3)
+            error.args = (f"{work} {files}: {error.args[0]}",)
         raise

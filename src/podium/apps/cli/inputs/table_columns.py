@@ -54,8 +54,12 @@ def columns_of(options: TableOptions) -> Columns | None:
 def _without_named(columns: Columns, changes: dict[str, Any]) -> Columns:
     """Return the columns of a file, without those left out that an option names."""
     single = {name for name in changes.values() if isinstance(name, str)}
-    named = single.union(*(changes.get(role) or () for role in ("features", "text", "categories")))
-    return replace(columns, ignore=tuple(name for name in columns.ignore if name not in named))
+    own_columns = single.union(
+        *(changes.get(role) or () for role in ("features", "text", "categories"))
+    )
+    return replace(
+        columns, ignore=tuple(name for name in columns.ignore if name not in own_columns)
+    )
 
 
 def _names(option: str, text: str | None) -> tuple[str, ...] | None:
