@@ -97,6 +97,12 @@ def test_the_readme_begins_with_the_two_commands():
     assert [line.split()[:2] for line in code[:2]] == [["make", "demo"], ["make", "test"]]
 
 
+def test_only_the_readme_counts_the_tests():
+    pages = [*DOCS.rglob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "README.md"]
+    count = re.compile(r"\bruns [\d,]+ tests\b")
+    assert [page.name for page in pages if count.search(page.read_text())] == ["README.md"]
+
+
 def test_every_rule_and_parameter_is_explained():
     metrics = (ROOT / "docs/metrics.md").read_text()
     parameters = {p for cls in METRICS.values() for p in cls.defaults()}
