@@ -74,7 +74,7 @@ help:
 	@echo 'test   set up and run the tests           docs   refresh generated pages, build the site'
 	@echo 'bench  measure against other tools        soak   the very large case counts'
 	@echo 'connectors  test podium inside PyTorch, PyTerrier, MLflow and others'
-	@echo 'clean  remove what the others made        screenshots  take the pictures of the docs anew'
+	@echo 'clean  remove what the others made        screenshots  take the pictures of the docs again'
 
 clean:
 	rm -rf $(VENV) .venv-connectors build site dist

@@ -1,6 +1,6 @@
 """The search engine of the shop, tantivy: index products, and retrieve them with features.
 
-To use another engine, write these two functions anew. The other scripts know nothing of tantivy.
+To use another engine, rewrite these two functions. The other scripts know nothing of tantivy.
 """
 
 import json

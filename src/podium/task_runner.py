@@ -31,7 +31,7 @@ class Machine:
 
 
 class LostMachineError(ClusterError):
-    """Calls that run together cannot reach each other; they may begin anew on other ports."""
+    """Calls that run together cannot reach each other; they may start again on other ports."""
 
 
 class TaskRunner(Protocol):
@@ -82,7 +82,7 @@ class TaskRunner(Protocol):
         ----------
         make_calls
             Makes at most one call per machine. If a worker is lost, or a call raises `LostMachineError`,
-            all calls are made again, with other ports, and begin anew.
+            all calls start again, with other ports.
         n_most
             The most workers to take; at most one per process.
         """

@@ -71,7 +71,7 @@ class RankingLoss(torch.nn.Module):
     topk
         The k of labels that are positions, y = k + 1 - position (top-k truth). None: labels are grades.
     seed
-        Decides the order of equal labels and what ``yetiloss`` draws. In training, each call draws anew.
+        Decides the order of equal labels and what ``yetiloss`` draws. Each call in training makes new draws.
     **settings
         Parameters of the loss, such as k.
 

@@ -138,7 +138,7 @@ def _receive(connection: socket.socket, n_bytes: int, end: float | None = None) 
 
 @contextmanager
 def _network_errors() -> Iterator[None]:
-    """Raise LostMachineError in place of an error of the network: the fit may begin anew on other ports."""
+    """Raise LostMachineError in place of an error of the network: the fit may start again on other ports."""
     try:
         yield
     except OSError as error:

@@ -183,7 +183,7 @@ class CfbrsReproduction:
             "bagging of the first compositions gives NDCG@10 .45, .49 and .44 on training, "
             "validation and test",
             any((np.abs(m - PRINTED_BAGGING) <= CLOSE_NDCG).all() for m in means.values()),
-            "it is spoken of as an average of Table 1's columns, which is no ensemble, and whose means "
+            "it is described as an average of Table 1's columns, which is no ensemble, and whose means "
             f"are {_join_values(columns)} as printed; in the nearest reading "
             + "; ".join(f"{base} {_join_values(m)}" for base, m in means.items()),
         )

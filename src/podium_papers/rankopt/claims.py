@@ -223,7 +223,7 @@ class RankOptReproduction:
                     not in PAPER_EXCEPTIONS.get(data, set())
                 ]
                 n_above, counts = _count_tests(rest)
-                text = "and significantly, but where the paper says otherwise"
+                text = "and significantly, except where the paper says otherwise"
                 yield RankOptClaim("3-6", text, data, form, when, n_above == len(rest), counts)
 
     def _tests(
@@ -326,7 +326,7 @@ class RankOptReproduction:
                         max(spreads) <= SIMILAR_NDCG, numbers)  # fmt: skip
 
     def _wrong_rule_claims(self, data: str, form: str) -> Iterator[RankOptClaim]:
-        text = "RankOpt stands wrong rules better than Radical (the paper shows one list)"
+        text = "RankOpt loses less by wrong rules than Radical (the paper shows one list)"
         for when in BASELINE_MODES:
             radical = BASELINE_MODES[when][0]
             gaps = [

@@ -1,4 +1,4 @@
-"""Files that change are taken as a whole, or not at all; the last good ones serve on."""
+"""Files that change are taken as a whole, or not at all; the last good ones are still served."""
 
 import asyncio
 import os

@@ -111,7 +111,7 @@ class LazyGroup(TyperGroup):
 
 
 def make_command(path: tuple[str, ...], module: str) -> Any:
-    """Return a command whose options are those of a dataclass; its work is imported when it runs."""
+    """Return a command with the fields of a dataclass as options; its code is imported when it runs."""
     words = "-".join(path).split("-")
     class_name = "".join(word.capitalize() for word in words) + "Options"
     options_class = getattr(import_module(f"{OPTIONS_PACKAGE}.{module}"), class_name)

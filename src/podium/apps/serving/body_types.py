@@ -368,7 +368,7 @@ class EventsAnswer(AnswerPart):
 
 
 class HealthAnswer(AnswerPart):
-    """Health: `degraded` if a file cannot be read and its last good contents serve on.
+    """Health: `degraded` if a file cannot be read and its last good contents are still served.
 
     `degraded_lists` counts the lists of this process in which a rule gave way or was left out.
     """

@@ -53,7 +53,7 @@ class ServingMetrics:
         self.n_degraded_lists = 0
         """The lists of this process in which a rule gave way or was left out."""
         self._degraded = Gauge(
-            "podium_degraded", "1 if a file cannot be read and its last good contents serve on.",
+            "podium_degraded", "1 if a file cannot be read and its last good contents are still served.",
             registry=registry, multiprocess_mode="livemax",
         )  # fmt: skip
         # Looking up a child by its labels takes longer than counting.
@@ -78,7 +78,7 @@ class ServingMetrics:
         self._reloads.labels(source, "taken" if is_valid else "refused").inc()
 
     def set_degraded(self, is_degraded: bool) -> None:
-        """Set whether the last good contents of a file serve on."""
+        """Set whether the last good contents of a file are still served."""
         self._degraded.set(int(is_degraded))
 
     def page(self) -> bytes:

@@ -90,7 +90,7 @@ _DRAWN_LEAVES, _DRAWN_MIN_LEAF, _DRAWN_L2 = (
 _DRAWN_RANDOM_THRESHOLDS = 0.25
 """The share of drawn settings with random thresholds."""
 _DRAWS = 1
-"""Permutations of YetiLoss per query and tree: each tree draws anew, so that one is enough."""
+"""Permutations of YetiLoss per query and tree: each tree draws new ones, so one is enough."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,9 +30,9 @@ from podium.task_runner import current_runner
 SAMPLE_VALUES = 3_000_000
 """The time of a fit is measured on a sample first if there are more feature values."""
 MIN_FITS_IN_TIME = 10
-"""A fit is cut, and keeps its best iteration, when it would leave no time for this many such fits."""
+"""A fit may take this share of the budget, 1/10; a longer one is cut, and keeps its best iteration."""
 MIN_TURNS_IN_TIME = 8
-"""Fits at a time may take longer, but a race needs this many turns."""
+"""If several fits run at a time, each may take longer, up to 1/8 of the budget."""
 SAMPLES_SHARE = 0.2
 """The share of the time of the first rung that samples may take."""
 

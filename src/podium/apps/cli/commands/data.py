@@ -329,7 +329,7 @@ def _facts(data: RankingData) -> dict[str, Any]:
         "features": data.n_features,
         "labels": grades if len(grades) <= 20 else {f"{labels[0]:g}..{labels[-1]:g}": len(data)},
         "queries_without_relevant": int((data.groups.reduce(np.maximum, data.y) <= 0).sum()),
-        "documents_a_query": {
+        "documents_per_query": {
             "least": int(sizes.min()),
             "median": float(np.median(sizes)),
             "mean": round(float(sizes.mean()), 2),
