@@ -13,6 +13,13 @@ from podium.clicks.click_files import (
     save_click_model,
     save_sessions,
 )
+from podium.clicks.click_labels import (
+    LABEL_METHODS,
+    ClickLabels,
+    LabelSettings,
+    ShownDocuments,
+    click_labels,
+)
 from podium.clicks.click_model import ClickModel, FitSettings, FitSummary
 from podium.clicks.click_models import CLICK_MODELS, fit_click_model
 from podium.clicks.click_sessions import ClickSessions
@@ -53,6 +60,7 @@ __all__ = [
     "AnytimeEstimate",
     "CLICK_MODELS",
     "CascadeModel",
+    "ClickLabels",
     "ClickModel",
     "ClickSessions",
     "DependentClickModel",
@@ -68,6 +76,8 @@ __all__ = [
     "Identification",
     "InterleavedList",
     "InterventionTable",
+    "LABEL_METHODS",
+    "LabelSettings",
     "METHODS",
     "POLICY_METRICS",
     "PairValues",
@@ -79,12 +89,14 @@ __all__ = [
     "RankClickRates",
     "SessionChecks",
     "SessionCounts",
+    "ShownDocuments",
     "SimplifiedBayesianModel",
     "StandardErrors",
     "TABLE_COLUMNS",
     "UserBrowsingModel",
     "anytime_estimate",
     "bootstrap_errors",
+    "click_labels",
     "compare_policies",
     "estimate_propensities",
     "evaluate_policy",

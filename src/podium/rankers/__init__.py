@@ -4,7 +4,14 @@ from podium.rankers.boosted.adarank import AdaRank
 from podium.rankers.boosted.focused_boost import FocusedBoost
 from podium.rankers.boosted.rankboost import RankBoost
 from podium.rankers.catboost import CatBoostTrees
+from podium.rankers.click_learning import DEBIAS_METHODS, ClickLearning, fit_to_clicks
 from podium.rankers.coordinate_ascent import CoordinateAscent
+from podium.rankers.debias_guard import (
+    GuardReport,
+    GuardSettings,
+    choose_debiasing,
+    fit_with_guard,
+)
 from podium.rankers.explanation import Explanation
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
@@ -69,7 +76,9 @@ __all__ = [
     "Callback",
     "CatBoostTrees",
     "Certificate",
+    "ClickLearning",
     "CoordinateAscent",
+    "DEBIAS_METHODS",
     "Explanation",
     "FitMonitor",
     "FitResult",
@@ -77,6 +86,8 @@ __all__ = [
     "FocusedBoost",
     "FocusedNet",
     "FocusedSVM",
+    "GuardReport",
+    "GuardSettings",
     "HeadCertificate",
     "History",
     "Importance",
@@ -106,10 +117,13 @@ __all__ = [
     "Trial",
     "Tuning",
     "WrappedRanker",
+    "choose_debiasing",
     "explain",
     "feature_importance",
     "feature_weights",
     "fit_ordinal",
+    "fit_to_clicks",
+    "fit_with_guard",
     "innermost_ranker",
     "permutation_importance",
     "tune",

@@ -36,7 +36,7 @@ from podium.rankers.parameters import Count, NonNegative, Positive, Range, Seed
 from podium.rankers.remote_rows import remote_rows
 from podium.rankers.training_objective import TrainingObjective
 from podium.rankers.tree_model import Trees, lightgbm, thread_count
-from podium.typing import Floats
+from podium.typing import Floats, Rows
 
 MAX_LIGHTGBM_LIST = 10_000
 """The maximum number of documents per query in LightGBM's own ranking objectives."""
@@ -138,9 +138,11 @@ class LambdaMART(BoostedTrees):
         with openmp_after_fork():
             return self._boost(train, monitor)
 
-    def _boost(self, train: RankingData, monitor: FitMonitor) -> FitResult:
-        own, custom = self._objective(train)
-        booster = self._booster(train, own, monitor.valid)
+    def _boost(
+        self, train: RankingData, monitor: FitMonitor, positions: Rows | None = None
+    ) -> FitResult:
+        own, custom = self._objective(train, has_positions=positions is not None)
+        booster = self._booster(train, own, monitor.valid, positions)
         stop = Patience(self.patience)
         measured = train if monitor.valid is None else _measured_queries(train)
         measure = RepeatedMetric(measured, monitor.metric)
@@ -159,8 +161,12 @@ class LambdaMART(BoostedTrees):
             raise self._no_splits(train)
         return FitResult(model)
 
-    def _objective(self, train: RankingData) -> tuple[str | None, TrainingObjective | None]:
+    def _objective(
+        self, train: RankingData, has_positions: bool
+    ) -> tuple[str | None, TrainingObjective | None]:
         """Return the name of an objective of LightGBM, or an objective of podium."""
+        if has_positions:
+            return "lambdarank", None
         loss = self.choose_loss(train)
         if isinstance(loss, str):
             return loss, None
@@ -189,6 +195,27 @@ class LambdaMART(BoostedTrees):
             return LOSSES[loss]()
         raise UnknownNameError("loss", loss, [*_LIGHTGBM_OBJECTIVES, *LOSSES])
 
+    def learn_with_positions(
+        self, train: RankingData, monitor: FitMonitor, start: Model | None, *, positions: Rows
+    ) -> FitResult:
+        """Grow trees for sessions with clicks; LightGBM learns the effect of each position, too.
+
+        Parameters
+        ----------
+        positions
+            The position from 0 of each document, whose id is its place in `positions`.
+        """
+        if self.loss not in (None, "lambdarank"):
+            raise UsageError(
+                "expected the loss lambdarank, the only one for which LightGBM learns the effect of "
+                f"positions, got {self.loss!r}"
+            )
+        self.loss_ = "lambdarank"
+        places = np.array([int(d) for d in train.require_docids("positions")], dtype=np.int64)
+        with openmp_after_fork():
+            lightgbm()
+            return self._boost(train, monitor, positions[places])
+
     def boosting_parameters(self, train: RankingData, own: str | None) -> dict[str, Any]:
         """Return LightGBM's parameters for training rows and an objective of its own, or none."""
         threads = thread_count(len(train) * train.n_features)
@@ -215,7 +242,9 @@ class LambdaMART(BoostedTrees):
             parameters["monotone_constraints"] = signs
         return parameters
 
-    def _booster(self, train: RankingData, own: str | None, valid: RankingData | None) -> Any:
+    def _booster(
+        self, train: RankingData, own: str | None, valid: RankingData | None, positions: Rows | None
+    ) -> Any:
         lgb = lightgbm()
         labels: NDArray[Any] = train.y
         parameters = self.boosting_parameters(train, own)
@@ -230,6 +259,8 @@ class LambdaMART(BoostedTrees):
             dataset = bin_training_rows(train, columns, parameters)
             if not has_splits(dataset, train.n_features):
                 raise self._no_splits(train)
+            if positions is not None:
+                dataset.set_position(positions.astype(np.int32))
             booster = lgb.Booster(parameters, dataset)
         except lgb.basic.LightGBMError as error:
             raise UsageError(f"LightGBM refuses the settings of {self.name}: {error}") from error
