@@ -14,6 +14,12 @@ from podium.apps.cli.error_reports import fail, warnings_in_one_line
 from podium.apps.cli.inputs.argument_order import names_files
 from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.chosen_cluster import check_is_collection
+from podium.apps.cli.inputs.click_logs import (
+    check_click_options,
+    click_learning,
+    guard_settings,
+    read_clicks,
+)
 from podium.apps.cli.inputs.feedback_sources import (
     check_needs_log,
     make_alpha_source,
@@ -33,11 +39,13 @@ from podium.apps.cli.inputs.ranker_settings import build_ranker, ranker_paramete
 from podium.apps.cli.inputs.set_option import flatten, parse_settings, settings_text
 from podium.apps.cli.options.train import TrainOptions
 from podium.apps.cli.outputs.feature_table import scale_advice
+from podium.apps.cli.outputs.guard_report import print_guard_report
 from podium.apps.cli.outputs.leaderboard import search_board
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced, model_name_note
 from podium.apps.cli.outputs.search_report import print_report, report_facts
+from podium.clicks import ShownDocuments
 from podium.counted_nouns import count_text
 from podium.data import RankingData
 from podium.data.atomic_files import atomic_path, check_target
@@ -45,7 +53,17 @@ from podium.ensemble import CFBRS, AutoRanker, Bagged, Budget, RerankedModel, To
 from podium.errors import UsageError, require
 from podium.feedback import Phi
 from podium.metrics import evaluate
-from podium.rankers import Callback, FitStep, History, Prepared, Ranker, innermost_ranker
+from podium.rankers import (
+    Callback,
+    FitStep,
+    GuardReport,
+    History,
+    Prepared,
+    Ranker,
+    fit_to_clicks,
+    fit_with_guard,
+    innermost_ranker,
+)
 from podium.rankers.fit_result import Learner
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import RANKERS
@@ -56,10 +74,12 @@ def run_train(options: TrainOptions) -> None:
     ranker = build_ranker(options.ranker, _ranker_settings(options))
     metric = check_metric(options.metric or ranker.validation_metric())
     measure = str(metric.averaging_ties())  # as rankers measure on validation data
-    check_target(options.out, *options.inputs, *(options.valid or ()), *(options.feedback or ()))
+    logs = [*(options.feedback or ()), *(options.clicks or ())]
+    check_target(options.out, *options.inputs, *(options.valid or ()), *logs)
     check_not_replaced([path for path in (options.out, options.plot) if path], options.force)
     phi = make_phi(options.phi_weight, options.phi_scale)
     _check_feedback(ranker, options, phi)
+    check_click_options(options, ranker)
     jobs = 1 if options.jobs is None else options.jobs
     ranker = prepare_ranker(bag_ranker(ranker, options, seed=options.seed, jobs=jobs), options)
     _check_plot(options.plot)
@@ -70,21 +90,21 @@ def run_train(options: TrainOptions) -> None:
         print_notes(scale_advice(data, [ranker]))
     fit_arguments = _feedback_argument(options, data, phi)
     started = time.perf_counter()
-    with warnings_in_one_line(), _progress(ranker, options) as advance:
-        if isinstance(search := innermost_ranker(ranker), AutoRanker):
-            _fit_search(ranker, search.learner(_checkpoints(options)), data, valid, advance)
-        else:
-            with names_files("training on", options.inputs):
-                ranker.fit(data, valid=valid, callback=advance, **fit_arguments)
+    report = _fit(ranker, options, data, valid, fit_arguments)
     seconds = time.perf_counter() - started
     ranker.save(options.out)
     if options.plot is not None:
         _draw_learning_curve(ranker.history_, options.plot)
     facts = _facts(ranker, data, valid, measure, seconds)
+    if options.clicks:
+        facts |= {"debias": _debiasing(options, report)}
     if options.json:
-        print_json({"model": str(options.out), **facts})
+        guard = {} if report is None else {"guard": report.to_dict()}
+        print_json({"model": str(options.out), **facts, **guard})
     else:
         _print_facts(options.out, ranker, facts)
+        if report is not None:
+            print_guard_report(report)
         print_notes([*_few_queries(data), *model_name_note(options.out)])
     if ranker.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
@@ -137,10 +157,10 @@ def _read_data(options: TrainOptions, ranker: Ranker) -> tuple[RankingData, Rank
         missing_for(options.missing, ranker),
         options,
         is_quiet=options.json,
-        learns=True,
+        learns=not options.clicks,
         ranker=ranker,
     )
-    data = files.read(options.inputs)
+    data = files.read(options.inputs, labelled=not options.clicks)
     if data.categories and (options.feedback or options.alpha is not None):
         raise UsageError("expected feedback or --categories, got both; leave the categories out")
     if not options.valid:
@@ -204,6 +224,46 @@ def _fit_search(
     train = ranker.ranking_data(data)
     validation = None if valid is None else ranker.ranking_data(valid, scaled=train.scaled)
     ranker.fit_data(train, validation, callback, learn=learn)
+
+
+def _fit(
+    ranker: Ranker, options: TrainOptions, data: RankingData, valid: RankingData | None,
+    fit_arguments: dict[str, Any],
+) -> GuardReport | None:  # fmt: skip
+    """Fit a ranker with a progress bar; return what the guard measured, if it was on."""
+    with warnings_in_one_line(), _progress(ranker, options) as advance:
+        if options.clicks:
+            return _fit_clicks(ranker, options, data, valid, advance)
+        if isinstance(search := innermost_ranker(ranker), AutoRanker):
+            _fit_search(ranker, search.learner(_checkpoints(options)), data, valid, advance)
+        else:
+            with names_files("training on", options.inputs):
+                ranker.fit(data, valid=valid, callback=advance, **fit_arguments)
+    return None
+
+
+def _fit_clicks(
+    ranker: Ranker, options: TrainOptions, data: RankingData, valid: RankingData | None,
+    callback: Callback,
+) -> GuardReport | None:  # fmt: skip
+    """Fit a ranker to the clicks of logs; return what the guard measured, if it is on."""
+    sessions = read_clicks(options.clicks or ())
+    print_notes(ShownDocuments.of(sessions, data).messages())
+    ways = click_learning(options, sessions, data)
+    if not options.guard or {way.debias for way in ways} == {"none"}:
+        if len(ways) > 1:
+            raise UsageError("expected one --debias with --no-guard, got several")
+        fit_to_clicks(ranker, data, sessions, ways[0], valid=valid, callback=callback)
+        return None
+    settings = guard_settings(options)
+    return fit_with_guard(
+        ranker, data, sessions, ways, settings, valid=valid, callback=callback
+    )[1]  # fmt: skip
+
+
+def _debiasing(options: TrainOptions, report: GuardReport | None) -> str:
+    """Return the debiasing method of the model."""
+    return (options.debias or ["ips"])[0] if report is None else report.chosen
 
 
 def _check_feedback(ranker: Ranker, options: TrainOptions, phi: Phi | None) -> None:

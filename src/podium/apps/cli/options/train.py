@@ -8,6 +8,7 @@ import typer
 
 from podium.apps.cli.options import ClusterOption, Force, Json, data_argument, data_option
 from podium.apps.cli.options.bagging import BaggingOptions
+from podium.apps.cli.options.click_learning import ClickLearningOptions
 from podium.apps.cli.options.feedback import (
     Alpha,
     FeedbackClasses,
@@ -38,7 +39,7 @@ Set = Annotated[
 
 
 @dataclass(frozen=True)
-class TrainOptions(BaggingOptions):
+class TrainOptions(ClickLearningOptions, BaggingOptions):
     """Train a ranker and write it to a model file.
 
     Example: podium train listnet train.txt --valid vali.txt -o listnet.podium --set l2=0.01
@@ -48,6 +49,10 @@ class TrainOptions(BaggingOptions):
 
     --bag 8 fits the ranker to eight draws of the queries. The model is the mean of their standardised
     scores: one linear model if the ranker is linear, one sum of trees if it has trees.
+
+    --clicks learns from a log of clicks: podium train listnet shop.txt --clicks log.clicks --debias ips -o
+    shop.podium. The ranker is compared with one of plain click rates on held-out sessions, and the better
+    one is fitted to all of them.
 
     Ctrl-C ends training and writes the best model so far, if there is one (exit code 130). rpc-mtl
     has no model before its last stage, tasks.
