@@ -132,11 +132,11 @@ def test_rungs_halve_the_candidates():
 def test_a_race_keeps_its_budget_and_uses_it(max_fits, n_folds):
     if max_fits < n_folds:
         return
-    entrants, finalists = plan_race(64, n_folds, max_fits)
-    cost = sum(rung_sizes(entrants, n_folds, finalists))
-    assert 1 <= finalists <= entrants <= 64
+    n_racing, finalists = plan_race(64, n_folds, max_fits)
+    cost = sum(rung_sizes(n_racing, n_folds, finalists))
+    assert 1 <= finalists <= n_racing <= 64
     assert cost <= max_fits
-    assert entrants == 64 or sum(rung_sizes(entrants + 1, n_folds, finalists)) > max_fits
+    assert n_racing == 64 or sum(rung_sizes(n_racing + 1, n_folds, finalists)) > max_fits
 
 
 def test_the_best_of_each_family_survives():

@@ -43,7 +43,7 @@ MEDIA_TYPES = {
 }
 
 
-class AdminDesk:
+class AdminRequests:
     """Checks a request of an admin, runs it, and turns errors into refusals."""
 
     def __init__(self, store: Store, checks: SignInChecks, settings: JudgingSettings) -> None:
@@ -81,13 +81,13 @@ class AdminDesk:
 def make_admin_actions(store: Store, checks: SignInChecks, settings: JudgingSettings) -> APIRouter:
     """Make the routes ``POST /api/admin/...``."""
     routes = APIRouter()
-    desk = AdminDesk(store, checks, settings)
+    requests = AdminRequests(store, checks, settings)
     for path, (kind, act) in _ACTIONS.items():
-        _add_route(routes, path, desk, kind, act)
+        _add_route(routes, path, requests, kind, act)
 
     @routes.post("/api/admin/export")
     async def download_export(request: Request) -> Response:
-        name, media_type, content = await desk.run(
+        name, media_type, content = await requests.run(
             request, ExportBody, lambda admin, body: _write_export(store, admin, body)
         )
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -97,14 +97,14 @@ def make_admin_actions(store: Store, checks: SignInChecks, settings: JudgingSett
 
 
 def _add_route(
-    routes: APIRouter, path: str, desk: AdminDesk, kind: type[Any], act: Callable[..., Any]
+    routes: APIRouter, path: str, requests: AdminRequests, kind: type[Any], act: Callable[..., Any]
 ) -> None:
     @routes.post(f"/api/admin/{path}")
     async def change(request: Request) -> Response:
-        result = await desk.run(request, kind, act)
+        result = await requests.run(request, kind, act)
         if isinstance(result, StoreMember):
             is_linked = path != "assessors/disable"
-            result = desk.member_record(result, request, is_linked)
+            result = requests.member_record(result, request, is_linked)
         return JSON(result)
 
 

@@ -118,9 +118,9 @@ class TopRankVote(CombinationMethod):
         base = scores[:, int(np.argmax(weights))]
         voters = np.flatnonzero(weights)
         heads = Heads.of(groups, base, self.t)
-        votes = scores[np.ix_(heads.rows, voters)]
+        voter_scores = scores[np.ix_(heads.rows, voters)]
         return aggregate_heads(
-            groups, base, heads, votes, weights[voters].tolist(), self.aggregator, self.t
+            groups, base, heads, voter_scores, weights[voters].tolist(), self.aggregator, self.t
         )
 
 

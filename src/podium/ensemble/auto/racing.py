@@ -53,10 +53,10 @@ def plan_race(n_candidates: int, n_folds: int, max_fits: int) -> tuple[int, int]
     """
     finalists = min(MAX_FINALISTS, n_candidates, max(1, max_fits // (2 * n_folds)))
     finalists = min(max(finalists, 2), max(1, max_fits // n_folds))
-    entrants = n_candidates
-    while entrants > 1 and sum(rung_sizes(entrants, n_folds, finalists)) > max_fits:
-        entrants -= 1
-    return entrants, min(finalists, entrants)
+    n_racing = n_candidates
+    while n_racing > 1 and sum(rung_sizes(n_racing, n_folds, finalists)) > max_fits:
+        n_racing -= 1
+    return n_racing, min(finalists, n_racing)
 
 
 def whole_race(n_candidates: int, n_folds: int) -> int:
@@ -102,9 +102,9 @@ def far_behind(per_query: Mapping[int, Floats], weight: Floats | None = None) ->
     return weak
 
 
-def pilots(candidates: Sequence[Candidate], entrants: int) -> list[int]:
+def pilots(candidates: Sequence[Candidate], n_racing: int) -> list[int]:
     """Return the first candidates of each family, which show whether the family is worth more fits."""
-    numbers = range(entrants)
+    numbers = range(n_racing)
     of_family: dict[Family, list[int]] = {}
     for number in numbers:
         of_family.setdefault(candidates[number].family, []).append(number)

@@ -52,10 +52,10 @@ class CandidateSearch:
     def race(self) -> None:
         """Fit the candidates fold by fold; each fold halves their number."""
         n_folds, runner = self.runner.n_folds, self.runner
-        entrants, n_finalists = len(runner.candidates), MAX_FINALISTS
+        n_racing, n_finalists = len(runner.candidates), MAX_FINALISTS
         if runner.clock.budget.fits is not None:
-            entrants, n_finalists = plan_race(entrants, n_folds, runner.clock.budget.fits)
-        running = self._first_fold(entrants)
+            n_racing, n_finalists = plan_race(n_racing, n_folds, runner.clock.budget.fits)
+        running = self._first_fold(n_racing)
         # Only now is it known how many candidates were in time.
         sizes = rung_sizes(max(1, len(running)), n_folds, n_finalists)
         for fold in range(1, n_folds):
@@ -70,17 +70,17 @@ class CandidateSearch:
         self.finalists = sorted(running, key=lambda number: (-self.value(number), number))
         self.divisions = 1 if running else 0
 
-    def _first_fold(self, entrants: int) -> list[int]:
+    def _first_fold(self, n_racing: int) -> list[int]:
         """Fit the pilots of each family, then others of the families that are not far behind."""
         runner = self.runner
-        first = pilots(runner.candidates, entrants)
+        first = pilots(runner.candidates, n_racing)
         self.on_stage(f"fold 1 of {runner.n_folds}, {count_text(len(first), 'candidate')}")
         runner.measure_sample_times(first, FIRST_RUNG_SHARE)
         runner.run([FitTask(number, 0, 0) for number in first], FIRST_RUNG_SHARE)
         families = self._families_far_behind(self._finished(first, 0))
         others = [n for n in range(len(runner.candidates)) if n not in first]
         worthy = [n for n in others if runner.candidates[n].family not in families]
-        entering = sorted([*first, *worthy[: entrants - len(first)]])
+        entering = sorted([*first, *worthy[: n_racing - len(first)]])
         for number in others:
             self.outcomes[number] = (
                 "left out: budget" if number in worthy else "left out: its family is far behind"
@@ -88,7 +88,7 @@ class CandidateSearch:
         self.on_stage(f"fold 1 of {runner.n_folds}, {count_text(len(entering), 'candidate')}")
         runner.measure_sample_times(entering, FIRST_RUNG_SHARE)
         runner.run([FitTask(number, 0, 0) for number in entering], FIRST_RUNG_SHARE)
-        return self._finished(entering, 0) or self._fit_quickest(entrants)
+        return self._finished(entering, 0) or self._fit_quickest(n_racing)
 
     def _families_far_behind(self, running: Sequence[int]) -> set[Family]:
         """Return the families whose candidates are all far behind; a family without a fit is not."""
@@ -102,10 +102,10 @@ class CandidateSearch:
         weight = next((weights for _, weights in results.values()), None)
         return far_behind({number: values for number, (values, _) in results.items()}, weight)
 
-    def _fit_quickest(self, entrants: int) -> list[int]:
+    def _fit_quickest(self, n_racing: int) -> list[int]:
         """Fit the candidate that takes the shortest time, whatever the prediction: a search has a result."""
         runner = self.runner
-        order = sorted(range(entrants), key=lambda n: (runner.predicted_seconds(n), n))
+        order = sorted(range(n_racing), key=lambda n: (runner.predicted_seconds(n), n))
         for number in order:
             runner.run([FitTask(number, 0, 0)], RACE_SHARE, starts_all=True)
             if finished := self._finished([number], 0):

@@ -145,8 +145,8 @@ def explain_head(
     places = np.full((len(query), len(model.members)), np.nan)
     places[:, 0] = _places(query.groups, base)
     for a, member in enumerate(model.members[1:], start=1):
-        votes = member.model.scores(query.X[heads.rows], heads.groups)
-        places[heads.rows, a] = _places(heads.groups, votes)
+        member_scores = member.model.scores(query.X[heads.rows], heads.groups)
+        places[heads.rows, a] = _places(heads.groups, member_scores)
     order = query.groups.order(scores, places[:, 0])
     return HeadExplanation(
         qid=str(query.qids[0]),

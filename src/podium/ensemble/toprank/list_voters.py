@@ -72,7 +72,7 @@ class VotedTopRank:
         model, X = self.model, self.features(data)
         base = model.base.model.scores(X, data.groups)
         heads = Heads.of(data.groups, base, model.t)
-        others = model.votes(X, base, heads)
+        others = model.voter_scores(X, base, heads)
         votes = np.column_stack([others, self._vote(data, heads)])
         weights = [(1 - self.weight) * model.weights[a] for a in model.voters]
         return aggregate_heads(

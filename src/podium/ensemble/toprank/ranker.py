@@ -188,12 +188,12 @@ class TopRank(Ranker):
         """Raise if settings do not fit together."""
         names = [spec.ranker.name for spec in self._member_specs()]
         self._aggregator()
-        check_vote_weights(self.weights, names if self._base_votes() else names[1:])
+        check_vote_weights(self.weights, names if self._base_has_vote() else names[1:])
 
     def _has_measured_weights(self) -> bool:
         return isinstance(self.weights, str) and self.weights == "measured"
 
-    def _base_votes(self) -> bool:
+    def _base_has_vote(self) -> bool:
         return self.mode == "best"
 
     def _member_specs(self) -> list[MemberSpec]:
@@ -294,7 +294,7 @@ class TopRank(Ranker):
         model = self._make_model(tuple(members), train)
         data = train if monitor.valid is None else monitor.valid
         scores = model.scores(data.X, data.groups)
-        if monitor.valid is not None and self._base_votes() and self._has_measured_weights():
+        if monitor.valid is not None and self._base_has_vote() and self._has_measured_weights():
             base_alone = replace(model, weights=(1.0,) + (0.0,) * (len(members) - 1))
             base_scores = base_alone.scores(data.X, data.groups)
             if _is_clearly_better(data, base_scores, scores, monitor.metric):
@@ -308,8 +308,8 @@ class TopRank(Ranker):
         depth = self.depth or (t if self.mode == "best" else max(1, t // 2))
         # Kemeny's local search ends better if it starts from a Borda count than from the base's
         # order.
-        from_base = not self._base_votes()
-        weights = vote_weights(self.weights, members, self._base_votes())
+        from_base = not self._base_has_vote()
+        weights = vote_weights(self.weights, members, self._base_has_vote())
         return RerankedModel(members, weights, t, min(depth, t), self._aggregator(), from_base)
 
 

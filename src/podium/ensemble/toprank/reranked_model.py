@@ -50,7 +50,7 @@ def aggregate_heads(
     groups: Groups,
     base: Floats,
     heads: Heads,
-    votes: Floats,
+    voter_scores: Floats,
     weights: Sequence[float],
     aggregator: Aggregator,
     depth: int,
@@ -60,12 +60,12 @@ def aggregate_heads(
 
     Parameters
     ----------
-    votes
+    voter_scores
         The voters' scores of the heads' documents, one column per voter.
     """
     consensus = np.empty(0)
     if len(heads.rows):
-        rankings = Rankings.from_scores(heads.groups, votes).top(depth)
+        rankings = Rankings.from_scores(heads.groups, voter_scores).top(depth)
         mu = -heads.groups.places.astype(np.float64)  # heads are in the base's order
         consensus = aggregator(rankings, list(weights), mu if from_base else None).scores
     return heads.place_on_top(groups, consensus, base)
@@ -148,9 +148,9 @@ class RerankedModel(Model):
         """Return minus the place of each row in its query."""
         base = self.base.model.scores(X, groups)
         heads = Heads.of(groups, base, self.t)
-        return self.combine_votes(groups, base, heads, self.votes(X, base, heads))
+        return self.combine_votes(groups, base, heads, self.voter_scores(X, base, heads))
 
-    def votes(self, X: NDArray[Any], base: Floats, heads: Heads) -> Floats:
+    def voter_scores(self, X: NDArray[Any], base: Floats, heads: Heads) -> Floats:
         """Return the voters' scores of the heads' documents, one column per voter.
 
         Documents below a head are not scored.
@@ -162,11 +162,13 @@ class RerankedModel(Model):
         ]
         return np.stack(columns, axis=1)
 
-    def combine_votes(self, groups: Groups, base: Floats, heads: Heads, votes: Floats) -> Floats:
+    def combine_votes(
+        self, groups: Groups, base: Floats, heads: Heads, voter_scores: Floats
+    ) -> Floats:
         """Return minus the place of each row: the heads by the aggregator, then the rest by the base."""
         weights = [self.weights[a] for a in self.voters]
         return aggregate_heads(
-            groups, base, heads, votes, weights, self.aggregator, self.depth, self.from_base
+            groups, base, heads, voter_scores, weights, self.aggregator, self.depth, self.from_base
         )
 
     def contributions(self, X: NDArray[Any]) -> Floats:

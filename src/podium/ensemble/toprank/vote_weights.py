@@ -65,13 +65,13 @@ def _is_weight(value: object) -> bool:
 
 
 def vote_weights(
-    weights: str | Sequence[float], members: Sequence[Member], base_votes: bool
+    weights: str | Sequence[float], members: Sequence[Member], base_has_vote: bool
 ) -> tuple[float, ...]:
     """Return p_a, the weight of each member's vote; they add up to 1.
 
     A base that does not vote has weight 0, unless it is the only member.
     """
-    first = 0 if base_votes or len(members) == 1 else 1
+    first = 0 if base_has_vote or len(members) == 1 else 1
     voters = members[first:]
     if isinstance(weights, str):
         values = [m.value for m in voters] if weights == "measured" else []
