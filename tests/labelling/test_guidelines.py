@@ -6,14 +6,8 @@ from podium.errors import DataError, EventError, UnknownNameError, UsageError
 from podium.labelling import Guidelines, JudgingEvent, read_guidelines
 from podium.labelling.export import judgment_columns
 from podium.labelling.guidelines import MAX_DEFINITION_CHARACTERS, MAX_GUIDELINES_CHARACTERS
-from podium.labelling.store import Store, StoreAdmin
-from tests.support.stores import CAT, furnish, judge_all, judgment
-
-
-@pytest.fixture
-def store(store_url):
-    with Store.open(store_url) as store:
-        yield furnish(store)
+from podium.labelling.store import StoreAdmin
+from tests.support.stores import CAT, judge_all, judgment
 
 
 def test_a_file_has_text_and_grades(tmp_path):

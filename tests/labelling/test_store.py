@@ -45,13 +45,6 @@ from tests.support.stores import (
     judgment,
 )
 
-
-@pytest.fixture
-def store(store_url):
-    with Store.open(store_url) as store:
-        yield furnish(store)
-
-
 # Appending
 
 

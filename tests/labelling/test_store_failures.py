@@ -37,12 +37,6 @@ from tests.support.stores import (
 
 
 @pytest.fixture
-def store(store_url):
-    with Store.open(store_url) as store:
-        yield furnish(store)
-
-
-@pytest.fixture
 def sqlite_url(tmp_path):
     return f"sqlite:///{tmp_path}/judgments.db"
 

@@ -6,7 +6,6 @@ import threading
 import time
 from contextlib import suppress
 
-import pytest
 import sqlalchemy as sa
 
 from podium.errors import (
@@ -30,12 +29,6 @@ from tests.support.stores import (
     run_processes,
 )
 from tools.forks import FORKS
-
-
-@pytest.fixture
-def store(store_url):
-    with Store.open(store_url) as store:
-        yield furnish(store)
 
 
 def comment_and_judge(url, me, shared):

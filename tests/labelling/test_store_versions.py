@@ -2,7 +2,6 @@
 
 import sqlite3
 
-import pytest
 import sqlalchemy as sa
 
 from podium.labelling import (
@@ -22,13 +21,6 @@ from tests.support.stores import (
     rows,
     run_processes,
 )
-
-
-@pytest.fixture
-def store(store_url):
-    with Store.open(store_url) as store:
-        yield furnish(store)
-
 
 FIRST_LAYOUT = [
     "CREATE TABLE schema_versions (version INTEGER PRIMARY KEY, what TEXT NOT NULL, applied BIGINT NOT NULL)",

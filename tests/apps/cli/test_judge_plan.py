@@ -79,20 +79,8 @@ def test_designs_have_one_name_in_both_commands(tmp_path, pool):
 
 def test_settings_are_those_of_the_store(tmp_path, pool):
     path = tmp_path / "camp.db"
-    run(
-        "judge",
-        "import",
-        path,
-        "--pool",
-        pool,
-        "-a",
-        "ann",
-        "-k",
-        3,
-        "--strategy",
-        "heap",
-        "--ask-implied",
-    )
+    heap = ("-k", 3, "--strategy", "heap", "--ask-implied")
+    run("judge", "import", path, "--pool", pool, "-a", "ann", *heap)
     run("judge", "import", path, "--pool", pool, "-a", "dan")
     found = {(task.k, task.strategy, task.skip_implied) for task in tasks_of(path)}
     assert found == {(3, "heap", False)}

@@ -58,20 +58,8 @@ def test_import_says_what_is_new_and_twice_is_once(tmp_path, pool):
 
 def test_import_passes_settings_on(tmp_path, pool):
     path = tmp_path / "judgments.db"
-    run(
-        "judge",
-        "import",
-        path,
-        "--pool",
-        pool,
-        "-a",
-        "ann",
-        "-k",
-        2,
-        "--strategy",
-        "heap",
-        "--ask-implied",
-    )
+    heap = ("-k", 2, "--strategy", "heap", "--ask-implied")
+    run("judge", "import", path, "--pool", pool, "-a", "ann", *heap)
     run(
         "judge",
         "import",

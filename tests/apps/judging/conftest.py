@@ -1,22 +1,25 @@
-"""A judging server for the tests of its pages."""
-
-from collections.abc import Iterator
-from contextlib import closing
-from typing import Any
+"""The judging app without a network: its tasks, and the browser of an assessor."""
 
 import pytest
 
-from tests.support.judging_site import Site
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A judging server for the tests of one file."""
-    with closing(Site(tmp_path_factory.mktemp("judging"))) as made:
-        yield made
+from tests.support.judging_client import serving
 
 
 @pytest.fixture
-def site(server: Any) -> Any:
-    """A server with an assessor who has done nothing yet; a test may kill it."""
-    return server.greet() if server.is_up else server.start().greet()
+def site(tmp_path):
+    """The app with its tasks by assessor and query."""
+    with serving(tmp_path, repeats=0.0) as (site, tasks):
+        site.tasks = tasks
+        yield site
+
+
+@pytest.fixture
+def ann(site):
+    """The browser of the assessor ann."""
+    return site.browser("ann")
+
+
+@pytest.fixture
+def task(site):
+    """Ann's first task."""
+    return site.tasks["ann", "q1"]

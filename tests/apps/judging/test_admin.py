@@ -4,28 +4,9 @@ import re
 import time
 from datetime import UTC, datetime
 
-import pytest
-
 from podium.labelling import statistics
 from podium.labelling.store import Store, StoreMember
 from tests.support.judging_client import Site, lower_is_better, serving
-
-
-@pytest.fixture
-def site(tmp_path):
-    with serving(tmp_path, repeats=0.0) as (site, tasks):
-        site.tasks = tasks
-        yield site
-
-
-@pytest.fixture
-def ann(site):
-    return site.browser("ann")
-
-
-@pytest.fixture
-def task(site):
-    return site.tasks["ann", "q1"]
 
 
 def test_progress_and_statistics(site, task, ann):

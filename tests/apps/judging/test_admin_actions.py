@@ -11,7 +11,7 @@ from podium.apps.judging.openapi import openapi
 from podium.labelling import make_judgments
 from podium.labelling.store import StoreAdmin
 from tests.apps.judging.test_openapi import check, check_refusal
-from tests.support.judging_client import lower_is_better, serving
+from tests.support.judging_client import lower_is_better
 
 DESCRIPTION = openapi()
 ACTIONS = [path for path in DESCRIPTION["paths"] if path.startswith("/api/admin/")]
@@ -27,13 +27,6 @@ BODIES = {
     "/api/admin/settlements": {"query": "q1", "documents": ["d0", "d1"], "answer": ">"},
     "/api/admin/export": {"what": "judgments", "format": "csv"},
 }
-
-
-@pytest.fixture
-def site(tmp_path):
-    with serving(tmp_path, repeats=0.0) as (site, tasks):
-        site.tasks = tasks
-        yield site
 
 
 @pytest.fixture

@@ -13,24 +13,6 @@ from podium.errors import StoreError
 from tests.support.case_counts import soak_cases
 from tests.support.judging_client import Browser, serving
 
-
-@pytest.fixture
-def site(tmp_path):
-    with serving(tmp_path, repeats=0.0) as (site, tasks):
-        site.tasks = tasks
-        yield site
-
-
-@pytest.fixture
-def ann(site):
-    return site.browser("ann")
-
-
-@pytest.fixture
-def task(site):
-    return site.tasks["ann", "q1"]
-
-
 # When the store fails.
 
 

@@ -3,19 +3,11 @@
 import re
 
 import jsonschema
-import pytest
 
 from podium.apps.judging.openapi import openapi
-from tests.support.judging_client import lower_is_better, serving
+from tests.support.judging_client import lower_is_better
 
 DESCRIPTION = openapi()
-
-
-@pytest.fixture
-def site(tmp_path):
-    with serving(tmp_path, repeats=0.0) as (site, tasks):
-        site.tasks = tasks
-        yield site
 
 
 def check(name, value):

@@ -11,23 +11,6 @@ from podium.labelling.store import Store
 from tests.support.judging_client import POOL, Site, fill, lower_is_better, serving
 
 
-@pytest.fixture
-def site(tmp_path):
-    with serving(tmp_path, repeats=0.0) as (site, tasks):
-        site.tasks = tasks
-        yield site
-
-
-@pytest.fixture
-def ann(site):
-    return site.browser("ann")
-
-
-@pytest.fixture
-def task(site):
-    return site.tasks["ann", "q1"]
-
-
 def test_a_whole_query_is_judged(site, task, ann):
     state = ann.open(task)
     assert state["task"] == {

@@ -18,24 +18,6 @@ from podium.labelling.store import Store, StoreMember
 from tests.support.cli import answer as ask
 from tests.support.judging_client import Browser, Site, fill, form_token, lower_is_better, serving
 
-
-@pytest.fixture
-def site(tmp_path):
-    with serving(tmp_path, repeats=0.0) as (site, tasks):
-        site.tasks = tasks
-        yield site
-
-
-@pytest.fixture
-def ann(site):
-    return site.browser("ann")
-
-
-@pytest.fixture
-def task(site):
-    return site.tasks["ann", "q1"]
-
-
 # Who is let in.
 
 

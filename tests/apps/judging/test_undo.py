@@ -6,23 +6,6 @@ from podium.labelling import JudgingEvent
 from tests.support.judging_client import Browser, lower_is_better, serving
 
 
-@pytest.fixture
-def site(tmp_path):
-    with serving(tmp_path, repeats=0.0) as (site, tasks):
-        site.tasks = tasks
-        yield site
-
-
-@pytest.fixture
-def ann(site):
-    return site.browser("ann")
-
-
-@pytest.fixture
-def task(site):
-    return site.tasks["ann", "q1"]
-
-
 def test_an_undo_of_another_judgment_is_refused_with_where_the_task_stands(site, task, ann):
     state = ann.open(task)
     assert state["last"] is None

@@ -5,12 +5,7 @@ import json
 import pytest
 
 from podium.apps.serving import routes
-from tests.support.ranking_service import NAMES, TOKEN, ask, error, get, post, rows, save, service
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return save(tmp_path_factory.mktemp("serving"))[1]
+from tests.support.ranking_service import NAMES, TOKEN, ask, error, get, post, rows, service
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,6 @@ from tests.support.ranking_service import (
     post,
     rows,
     running,
-    save,
     service,
 )
 
@@ -39,11 +38,6 @@ QUERY = {
     "query_id": "q1", "user_query": "clocks", "timestamp": 1_741_000_000_000,
     "query_response_hit_ids": ["d1", "d2"],
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return save(tmp_path_factory.mktemp("serving"))[1]
 
 
 @pytest.fixture

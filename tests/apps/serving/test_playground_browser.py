@@ -8,7 +8,7 @@ import pytest
 
 from podium.postranking import Hide, NotTopK, Pin, TopK, Where, postrank, read_rules
 from podium.postranking.rules.files import parse_rules
-from tests.apps.judging.test_browser_pages import CONTRAST, NAMELESS, TWICE
+from tests.support.accessibility import CONTRAST, NAMELESS, TWICE
 from tests.support.browser_pages import new_page
 from tests.support.cli import run
 from tests.support.ranking_service import NAMES, TOKEN, named, rows, running, save

@@ -19,7 +19,7 @@ from podium.apps.serving.postranking import (
 from podium.apps.serving.quick_requests import has_small_fields
 from podium.apps.serving.routes import OPERATIONS
 from podium.work_budget import spend
-from tests.support.ranking_service import NAMES, error, post, rows, save, service
+from tests.support.ranking_service import NAMES, error, post, rows, service
 
 FREE_SECONDS = 10
 """How long threads may go on after the answers, also on a machine that has more to do."""
@@ -29,11 +29,6 @@ HIDE = [{"rule": "hide", "where": "a in b", "hard": True}]
 def blocking(n):
     """The request of two list fields; without limits its work is n * n comparisons."""
     return {"documents": [{"id": "a", "fields": {"a": [0] * n, "b": [1] * n}}, "b"], "rules": HIDE}
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return save(tmp_path_factory.mktemp("work"))[1]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from podium.labelling import Guidelines, make_judgments
 from podium.labelling.store import StoreAdmin
-from tests.apps.judging.test_browser_pages import CONTRAST, NAMELESS, TWICE
+from tests.support.accessibility import CONTRAST, NAMELESS, TWICE
 from tests.support.browser_pages import new_page
 from tests.support.judging_pages import all_sent, enter, judging, part, press, ready
 from tests.support.judging_site import Site
