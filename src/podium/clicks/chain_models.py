@@ -27,11 +27,10 @@ from podium.clicks.click_model import (
 )
 from podium.clicks.click_sessions import ClickSessions
 from podium.clicks.document_pairs import PairValues
-from podium.clicks.examination_models import summarise, with_summary
+from podium.clicks.examination_models import summarise
 from podium.clicks.fit_tables import (
     CLIP,
     SessionTable,
-    chosen_settings,
     log_prior,
     smooth_ratio,
     sums_by_code,
@@ -96,15 +95,8 @@ class CascadeModel(ChainModel):
         return cls(attraction=attraction, summary=summary)
 
     @classmethod
-    def fit(
-        cls,
-        sessions: ClickSessions,
-        *,
-        weight: Floats | None = None,
-        settings: FitSettings | None = None,
-    ) -> Self:
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
         """Count clicks per examination: up to the first click, or the whole list without a click."""
-        table, smoothing = SessionTable.of(sessions, weight), chosen_settings(settings).smoothing
         earlier: Ints = np.cumsum(table.clicked) - table.clicked
         at_start = np.repeat(
             earlier[table.offsets[:-1][np.diff(table.offsets) > 0]],
@@ -116,9 +108,9 @@ class CascadeModel(ChainModel):
             table.sum_by_pair(examined * table.clicked),
             table.sum_by_pair(examined),
             mean,
-            smoothing,
+            settings.smoothing,
         )
-        return with_summary(cls(attraction=table.pair_values(attraction, mean)), sessions, table)
+        return cls(attraction=table.pair_values(attraction, mean))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -153,16 +145,9 @@ class DependentClickModel(ChainModel):
         return cls(attraction=attraction, stopping=stopping, summary=summary)
 
     @classmethod
-    def fit(
-        cls,
-        sessions: ClickSessions,
-        *,
-        weight: Floats | None = None,
-        settings: FitSettings | None = None,
-    ) -> Self:
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
         """Fit by EM over sessions."""
-        table = SessionTable.of(sessions, weight)
-        chain = _fit_chain(table, chosen_settings(settings), by_rank=True, continuation=1.0)
+        chain = _fit_chain(table, settings, by_rank=True, continuation=1.0)
         return cls(
             attraction=chain.attraction, stopping=chain.stopping, summary=chain.summary
         )  # fmt: skip
@@ -207,29 +192,16 @@ class DynamicBayesianModel(ChainModel):
         )  # fmt: skip
 
     @classmethod
-    def fit(
-        cls,
-        sessions: ClickSessions,
-        *,
-        weight: Floats | None = None,
-        settings: FitSettings | None = None,
-    ) -> Self:
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
         """Fit by EM over sessions."""
-        return cls.fit_continuation(sessions, weight, settings, None)
+        return cls.fit_continuation(table, settings, None)
 
     @classmethod
     def fit_continuation(
-        cls,
-        sessions: ClickSessions,
-        weight: Floats | None,
-        settings: FitSettings | None,
-        continuation: float | None,
+        cls, table: SessionTable, settings: FitSettings, continuation: float | None
     ) -> Self:
         """Fit by EM over sessions, with this probability of going on; None estimates it."""
-        table = SessionTable.of(sessions, weight)
-        chain = _fit_chain(
-            table, chosen_settings(settings), by_rank=False, continuation=continuation
-        )
+        chain = _fit_chain(table, settings, by_rank=False, continuation=continuation)
         return cls(
             attraction=chain.attraction,
             satisfaction=PairValues(table.pairs, chain.stopping, 0.5),
@@ -243,15 +215,9 @@ class SimplifiedBayesianModel(DynamicBayesianModel):
     name: ClassVar[str] = "sdbn"
 
     @classmethod
-    def fit(
-        cls,
-        sessions: ClickSessions,
-        *,
-        weight: Floats | None = None,
-        settings: FitSettings | None = None,
-    ) -> Self:
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
         """Fit by EM over sessions, with a continuation of 1."""
-        return cls.fit_continuation(sessions, weight, settings, 1.0)
+        return cls.fit_continuation(table, settings, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from podium.clicks.document_pairs import DocumentPairs, PairValues
 from podium.clicks.session_counts import SessionCounts
 from podium.data import Groups, Strings
 from podium.data.zip_archives import (
-    ARCHIVE_DAMAGE_ERRORS,
+    CONTENT_DAMAGE_ERRORS,
     array_bytes,
     check_part,
     open_archive,
@@ -31,7 +31,7 @@ from podium.data.zip_archives import (
     read_part,
     write_archive,
 )
-from podium.errors import CorruptFileError, PodiumError, UsageError
+from podium.errors import CorruptFileError, UsageError
 from podium.feedback.list_sums import StringCodes
 from podium.typing import Path_
 
@@ -41,15 +41,6 @@ MAX_FILE_BYTES = 16 << 30
 """A larger file is a mistake or an attack."""
 
 Columns_ = dict[str, NDArray[Any]]
-
-_DAMAGE_ERRORS = (
-    *ARCHIVE_DAMAGE_ERRORS,
-    KeyError,
-    TypeError,
-    IndexError,
-    AttributeError,
-    PodiumError,
-)
 
 
 def save_sessions(sessions: ClickSessions, path: Path_) -> None:
@@ -153,7 +144,7 @@ def _reading(path: Path_, what: str, kind: str) -> Iterator[tuple[dict[str, Any]
         yield manifest, columns
     except CorruptFileError:
         raise
-    except _DAMAGE_ERRORS as error:
+    except CONTENT_DAMAGE_ERRORS as error:
         raise CorruptFileError(
             f"this is not {what}, or it is damaged ({error})", path=os.fspath(path)
         ) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from podium.clicks.click_sessions import ClickSessions
 from podium.clicks.document_pairs import PairValues
+from podium.clicks.fit_tables import SessionTable
 from podium.data import Groups, check_seed
 from podium.errors import UsageError
 from podium.typing import Bools, Floats, Ints
@@ -113,7 +114,6 @@ class ClickModel(ABC):
     summary: FitSummary | None = None
 
     @classmethod
-    @abstractmethod
     def fit(
         cls,
         sessions: ClickSessions,
@@ -122,6 +122,19 @@ class ClickModel(ABC):
         settings: FitSettings | None = None,
     ) -> Self:
         """Return the model with the greatest likelihood of sessions; `weight` counts a session so often."""
+        table = SessionTable.of(sessions, weight)
+        model = cls.fit_table(table, FitSettings() if settings is None else settings)
+        if model.summary is not None:
+            return model
+        # Counts are the exact maximum: one step, which always converges.
+        order = np.argsort(sessions.query.codes, kind="stable")
+        value = float((model.log_likelihood(sessions)[order] * table.weight).sum())
+        return replace(model, summary=FitSummary(len(sessions), value, 1, True))
+
+    @classmethod
+    @abstractmethod
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
+        """Return the model of a table of sessions; `fit` adds the summary of one that only counts."""
 
     @abstractmethod
     def next_examination(

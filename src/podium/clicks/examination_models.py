@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from podium.clicks.fit_tables import (
     CLIP,
     CellTable,
     SessionTable,
-    chosen_settings,
     log_prior,
     smooth_ratio,
     sums_by_code,
@@ -33,7 +32,6 @@ from podium.clicks.fit_tables import (
 from podium.optim import EmMaximum, accelerated_em
 from podium.typing import Floats, Ints
 
-Closed = TypeVar("Closed", bound=ClickModel)
 MAX_RANKS = 50
 """The user browsing model has a number for so many ranks squared; deeper ranks have those of the last."""
 
@@ -87,22 +85,14 @@ class RankClickRates(RankExaminationModel):
     name: ClassVar[str] = "rank-rates"
 
     @classmethod
-    def fit(
-        cls,
-        sessions: ClickSessions,
-        *,
-        weight: Floats | None = None,
-        settings: FitSettings | None = None,
-    ) -> Self:
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
         """Count clicks per impression at each rank."""
-        table = SessionTable.of(sessions, weight)
         impressions = sums_by_code(table.places, table.row_weight, table.n_ranks)
         clicks = sums_by_code(table.places, table.row_weight * table.clicked, table.n_ranks)
-        model = cls(
+        return cls(
             attraction=PairValues.constant(1.0),
             by_rank=smooth_ratio(clicks, impressions, table.click_rate, 0.0),
         )
-        return with_summary(model, sessions, table)
 
 
 class DocumentClickRates(RankExaminationModel):
@@ -116,21 +106,16 @@ class DocumentClickRates(RankExaminationModel):
         return None
 
     @classmethod
-    def fit(
-        cls,
-        sessions: ClickSessions,
-        *,
-        weight: Floats | None = None,
-        settings: FitSettings | None = None,
-    ) -> Self:
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
         """Count clicks per impression of each pair of query and document."""
-        table, smoothing = SessionTable.of(sessions, weight), chosen_settings(settings).smoothing
         impressions, clicks = table.row_weight, table.row_weight * table.clicked
         rates = smooth_ratio(
-            table.sum_by_pair(clicks), table.sum_by_pair(impressions), table.click_rate, smoothing
+            table.sum_by_pair(clicks),
+            table.sum_by_pair(impressions),
+            table.click_rate,
+            settings.smoothing,
         )
-        model = cls(attraction=table.pair_values(rates, table.click_rate), by_rank=np.ones(1))
-        return with_summary(model, sessions, table)
+        return cls(attraction=table.pair_values(rates, table.click_rate), by_rank=np.ones(1))
 
 
 class PositionBasedModel(RankExaminationModel):
@@ -156,18 +141,11 @@ class PositionBasedModel(RankExaminationModel):
         return np.asarray(self.by_rank / self.by_rank[0])
 
     @classmethod
-    def fit(
-        cls,
-        sessions: ClickSessions,
-        *,
-        weight: Floats | None = None,
-        settings: FitSettings | None = None,
-    ) -> Self:
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
         """Fit by EM over counts by pair and rank."""
-        table = SessionTable.of(sessions, weight)
         n_ranks = table.n_ranks
         cells = CellTable.of(table, table.places, n_ranks)
-        attraction, by_rank, summary = _fit_cells(table, cells, n_ranks, chosen_settings(settings))
+        attraction, by_rank, summary = _fit_cells(table, cells, n_ranks, settings)
         return cls(attraction=attraction, by_rank=by_rank, summary=summary)
 
 
@@ -230,22 +208,13 @@ class UserBrowsingModel(ClickModel):
         return cls(attraction=attraction, by_last_click=table, summary=summary)
 
     @classmethod
-    def fit(
-        cls,
-        sessions: ClickSessions,
-        *,
-        weight: Floats | None = None,
-        settings: FitSettings | None = None,
-    ) -> Self:
+    def fit_table(cls, table: SessionTable, settings: FitSettings) -> Self:
         """Fit by EM over counts by pair, rank and last click."""
-        table = SessionTable.of(sessions, weight)
         n_ranks = min(table.n_ranks, MAX_RANKS)
         rank, last_click = np.minimum([table.places, last_click_ranks(table)], n_ranks - 1)
         context = rank * n_ranks + last_click
         cells = CellTable.of(table, context, n_ranks * n_ranks)
-        attraction, examination, summary = _fit_cells(
-            table, cells, n_ranks * n_ranks, chosen_settings(settings)
-        )
+        attraction, examination, summary = _fit_cells(table, cells, n_ranks * n_ranks, settings)
         return cls(
             attraction=attraction, by_last_click=examination.reshape(n_ranks, n_ranks),
             summary=summary,
@@ -336,10 +305,3 @@ def summarise(table: SessionTable, maximum: EmMaximum, prior: float) -> FitSumma
     """Return how EM went."""
     n_sessions = len(table.weight)
     return FitSummary(n_sessions, maximum.objective - prior, maximum.steps, maximum.converged)
-
-
-def with_summary(model: Closed, sessions: ClickSessions, table: SessionTable) -> Closed:
-    """Return a model that was fitted in closed form, with the summary of its fit."""
-    order = np.argsort(sessions.query.codes, kind="stable")
-    value = float((model.log_likelihood(sessions)[order] * table.weight).sum())
-    return replace(model, summary=FitSummary(len(sessions), value, 1, True))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.clicks.click_model import FitSettings
 from podium.clicks.click_sessions import ClickSessions
 from podium.clicks.document_pairs import DocumentPairs, PairValues
 from podium.data.argument_checks import to_array
@@ -131,8 +130,3 @@ def log_prior(values: Floats, mean: float, strength: float) -> float:
     """Return the log of the prior whose maximum `smooth_ratio` finds: Beta(1 + m s, 1 + (1 - m) s)."""
     terms = mean * np.log(values) + (1 - mean) * np.log1p(-values)
     return float(strength * terms.sum())
-
-
-def chosen_settings(settings: FitSettings | None) -> FitSettings:
-    """Return the settings, or the default ones."""
-    return FitSettings() if settings is None else settings

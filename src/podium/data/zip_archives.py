@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from podium.data.atomic_files import atomic_path
 from podium.data.strict_json import read_json
 from podium.data.text_files import open_regular
-from podium.errors import UsageError
+from podium.errors import PodiumError, UsageError
 from podium.typing import Path_
 
 MANIFEST = "manifest.json"
@@ -40,6 +40,10 @@ ARCHIVE_DAMAGE_ERRORS = (
     ValueError, OverflowError, MemoryError,
 )  # fmt: skip
 """The errors of zipfile for a damaged file, and the errors for values that are too large."""
+CONTENT_DAMAGE_ERRORS = (
+    *ARCHIVE_DAMAGE_ERRORS, PodiumError, KeyError, TypeError, AttributeError, IndexError,
+)  # fmt: skip
+"""The errors of a damaged archive, and those of values that have another form than expected."""
 MAX_MANIFEST_BYTES = 16 << 20
 """A manifest holds settings and a learning curve, never the model or the index itself."""
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from podium.data import Strings
 from podium.data.zip_archives import (
-    ARCHIVE_DAMAGE_ERRORS,
+    CONTENT_DAMAGE_ERRORS,
     array_bytes,
     check_part,
     open_archive,
@@ -38,9 +38,6 @@ from podium.typing import Path_
 
 FORMAT, VERSION = "podium-index", 1
 Arrays = Mapping[str, NDArray[Any]]
-
-_DAMAGE = (*ARCHIVE_DAMAGE_ERRORS, KeyError, TypeError, AttributeError, IndexError)
-"""The errors that zipfile, json and NumPy raise for a damaged file."""
 
 
 class IndexParts(NamedTuple):
@@ -76,7 +73,7 @@ def read_index(path: Path_) -> IndexParts:
             return _read_parts(archive)
     except CorruptFileError:
         raise
-    except _DAMAGE as error:
+    except CONTENT_DAMAGE_ERRORS as error:
         raise CorruptFileError(
             f"this is not a podium index, or it is truncated or damaged ({error})",
             path=name,

@@ -18,7 +18,7 @@ from podium import kernels
 from podium.data import RankingData
 from podium.data.atomic_files import make_folder
 from podium.data.zip_archives import (
-    ARCHIVE_DAMAGE_ERRORS,
+    CONTENT_DAMAGE_ERRORS,
     array_bytes,
     check_part,
     open_archive,
@@ -27,13 +27,10 @@ from podium.data.zip_archives import (
     read_part,
     write_archive,
 )
-from podium.errors import PodiumError
 from podium.rankers.models import Model, Part
 from podium.typing import Floats, Path_
 
 FORMAT, VERSION = "podium-fit", 1
-_DAMAGE_ERRORS = (*ARCHIVE_DAMAGE_ERRORS, PodiumError, OSError, KeyError, TypeError, AttributeError)
-"""The errors of zipfile for a damaged file, and those for values of another form."""
 MAX_FIT_BYTES = 2 << 30
 FIT_ENDING = ".fit"
 SCORES = "held-out scores"
@@ -101,7 +98,7 @@ class FitStore:
                 model, scores, float(facts["seconds"]), float(facts["elapsed"]),
                 bool(facts["is_cut"]), str(facts["error"]),
             )  # fmt: skip
-        except _DAMAGE_ERRORS:
+        except (*CONTENT_DAMAGE_ERRORS, OSError):
             return None  # the fit runs again
 
     def remove(self) -> None:
