@@ -35,7 +35,7 @@ _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILIN
 
 _PODIUM = re.compile(
     r"podium (?P<words>[^|<>;&$`*?#]*?)"
-    r"(?P<files>(?: 2?[<>] ?[^\s|<>;&$`*?#]+)*)(?: \|(?P<rest>.*))?"
+    r"(?P<files>(?: (?:2>&1|2?[<>] ?[^\s|<>;&$`*?#]+))*)(?: \|(?P<rest>.*))?"
 )
 """A line that a fork can run: podium, files for its streams, and a pipe into other programs."""
 
@@ -121,6 +121,8 @@ def _fork_podium(line: re.Match[str], environment: dict[str, str]) -> tuple[int 
         shown = errors.name if line["rest"] else output.name
         streams = {"<": os.devnull, ">": output.name, "2>": shown}
         streams.update(re.findall(r"(2?[<>]) ?(\S+)", line["files"]))
+        if streams["2>"] == "&1":
+            streams["2>"] = streams[">"]
         arguments = (shlex.split(line["words"]), os.getcwd(), environment, streams)
         process = FORKS.Process(target=_podium, args=arguments)
         process.start()

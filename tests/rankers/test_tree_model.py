@@ -1,14 +1,12 @@
 """Tree models: scored by the kernel, without LightGBM, in any memory order."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import podium
 from podium.data import make_synthetic
 from podium.errors import PodiumError, UsageError
+from tests.support.forked_code import run_code
 from tests.support.paths import GOLDEN
 
 TREES = GOLDEN / "trees-v1.podium"
@@ -72,5 +70,5 @@ def test_loading_and_scoring_do_not_import_lightgbm():
         "ranker.predict(data); ranker.rank(data, k=2)\n"
         "print('lightgbm' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_code(code)
     assert done.stdout == "False\n", done.stderr

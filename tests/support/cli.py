@@ -11,9 +11,6 @@ from tools.forks import ForkedCommand
 
 runner = CliRunner()
 
-# A shell starts background jobs deaf to SIGINT, and their children inherit it.
-LISTENING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-
 
 def run(*arguments, code=0, **options):
     arguments = [str(a) for a in arguments]

@@ -1,7 +1,6 @@
 """The command line: what it prints, writes and refuses."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from typer.testing import CliRunner
 import podium
 from podium.apps.cli import app
 from podium.data import draw_truth, scale_by_query
-from tests.support.cli import LISTENING
+from tests.support.forked_code import ForkedCode
 
 runner = CliRunner()
 
@@ -303,34 +302,29 @@ def test_every_command_has_help_with_an_example(path, command):
 
 
 def test_interrupt_exits_with_130(tmp_path):
-    code = LISTENING + (
+    code = (
         "import podium.apps.cli as c, podium.experiments.demo as d, time, sys\n"
         "def prepare(**k):\n    print('ready', flush=True); time.sleep(60)\n"
         "d.Demo.prepare = prepare\nsys.argv = ['podium', 'demo']\nc.main()\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=tmp_path,
-    )  # fmt: skip
+    process = ForkedCode(code, cwd=tmp_path)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate()
     assert process.returncode == 130
     assert errors == "podium: interrupted\n"
 
 
 def test_a_closed_pipe_is_no_error(folder):
-    code = "import sys; from podium.apps.cli import main; sys.argv[0] = 'podium'; main()"
-    command = [sys.executable, "-c", code, "evaluate", "data.txt", "good.txt", "--per-query"]
-    process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
+    code = (
+        "import io, sys\nfrom podium.apps.cli import main\nsys.argv[0] = 'podium'\n"
+        "sys.stdout = io.TextIOWrapper(open(1, 'wb', buffering=0), write_through=True)\nmain()\n"
+    )
+    process = ForkedCode(code, "evaluate", "data.txt", "good.txt", "--per-query", cwd=folder)
     process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(timeout=60) == 0, errors
-    assert b"Traceback" not in errors
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
 
 
 def test_progress_bar_appears_on_long_reads(monkeypatch, tmp_path, capsys):

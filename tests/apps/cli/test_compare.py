@@ -4,8 +4,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -13,7 +11,8 @@ import pytest
 import podium
 from podium.data import make_synthetic, split, write_letor
 from podium.experiments.report import Report
-from tests.support.cli import LISTENING, answer, flat, run
+from tests.support.cli import answer, flat, run
+from tests.support.forked_code import ForkedCode
 
 FILES = ["report.csv", "report.html", "report.json", "report.md", "report.tex", "times.json"]
 
@@ -167,7 +166,7 @@ def test_wrong_data_is_1(folder, tmp_path):
 def test_a_run_that_is_stopped_or_killed_goes_on(folder, tmp_path, how):
     out = tmp_path / "out"
     # The second ranker never ends by itself.
-    code = LISTENING + (
+    code = (
         "import time\nfrom podium.rankers import ListNet\n"
         "def wait(self, train, watch, start):\n    time.sleep(600)\n"
         "ListNet.learn = wait\n"
@@ -175,14 +174,14 @@ def test_a_run_that_is_stopped_or_killed_goes_on(folder, tmp_path, how):
         f"app(['compare', {str(folder)!r}, '--rankers', 'regression,listnet', '-m', 'NDCG@5',"
         f" '--no-tune', '--out', {str(out)!r}])"
     )
-    running = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    running = ForkedCode(code)
     kept = out / "cells" / "regression.fold1.json"
     deadline = time.monotonic() + 120
     while not kept.exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     time.sleep(0.3)
     os.kill(running.pid, how)
-    _, stderr = running.communicate(timeout=60)
+    _, stderr = running.communicate()
     if how == signal.SIGINT:
         assert running.returncode == 130
         assert f"kept in {out}" in stderr

@@ -18,7 +18,8 @@ from podium.losses import FocusedLoss, ListMLELoss
 from podium.rankers import MLP, RankSVM, feature_weights, permutation_importance
 from podium.rankers.parameters import describe_type, parameter_docs, parameter_types
 from podium.registry import RANKERS, load, make_ranker
-from tests.support.cli import LISTENING, answer, flat, run
+from tests.support.cli import answer, flat, run
+from tests.support.forked_code import ForkedCode
 
 MODELS = {
     "linear": ["ranksvm", "--set", "C=0.01"],
@@ -352,7 +353,7 @@ def test_ctrl_c_ends_tuning_with_the_best_setting_so_far(files, monkeypatch):
     ],
 )
 def test_a_signal_ends_long_training_with_a_model(folder, tmp_path, ranker):
-    code = LISTENING + (
+    code = (
         "import sys\nfrom contextlib import contextmanager\n"
         "from podium.apps.cli import main\nfrom podium.apps.cli.commands import train\n"
         "real = train.training_bar\n"
@@ -362,11 +363,8 @@ def test_a_signal_ends_long_training_with_a_model(folder, tmp_path, ranker):
         "        yield (lambda step: print('step', flush=True)), say\n"
         "train.training_bar = telling\nsys.argv[0] = 'podium'\nmain()\n"
     )
-    command = [sys.executable, "-c", code, "train", *ranker, str(folder / "train.txt")]
-    process = subprocess.Popen(
-        [*command, "-o", "m.podium"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    words = ("train", *ranker, str(folder / "train.txt"), "-o", "m.podium")
+    process = ForkedCode(code, *words, cwd=tmp_path)
     for _ in range(3):
         assert process.stdout.readline() == "step\n", process.stderr.read()
     process.send_signal(signal.SIGINT)

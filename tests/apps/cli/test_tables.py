@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from podium.data import Columns, keep_first_documents, read_columns
 from podium.data.csv_problems import find_csv_problems
 from podium.errors import DuplicateDocumentWarning
 from tests.support.cli import answer, run
+from tests.support.forked_code import run_code
 
 SHOP = (
     "search_id,product_id,grade,price,ctr\n"
@@ -362,7 +361,7 @@ def test_without_an_extra_a_command_names_it_in_one_line(write, arguments, extra
         "    sys.modules[name] = None\n"
         f"from podium.apps.cli import app\napp({arguments!r})\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = run_code(code)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert f"pip install 'podium-ltr[{extra}]'" in done.stderr

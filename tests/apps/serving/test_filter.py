@@ -1,9 +1,6 @@
 """podium rank: requests in, answers out, a line each, as the service gives them."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -11,6 +8,7 @@ from podium.apps.cli import app as podium
 from podium.apps.serving.checked_rules import read_served_rules
 from podium.apps.serving.samples import demo_samples
 from tests.support.cli import run, runner
+from tests.support.forked_code import ForkedCode, run_code
 from tests.support.ranking_service import lines, post, rows, save, service
 
 RULES = "version: 1\nrules:\n  - {rule: top-k, docs: b, k: 1, weight: 50}\n"
@@ -122,17 +120,13 @@ def test_nothing_in_nothing_out(path):
 
 
 def test_answers_come_as_lines_do(path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "podium", "rank", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    with process:
-        for request in REQUESTS:
-            process.stdin.write(text_of(request).encode())
-            process.stdin.flush()
-            assert json.loads(process.stdout.readline())["id"] == request["id"]
-        process.stdin.close()
-        assert process.wait(20) == 0
+    process = ForkedCode("from podium.apps.cli import main; main()", "rank", path)
+    for request in REQUESTS:
+        process.stdin.write(text_of(request))
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == request["id"]
+    process.communicate()
+    assert process.returncode == 0
 
 
 def test_it_needs_no_web_server(path):
@@ -140,9 +134,7 @@ def test_it_needs_no_web_server(path):
         "import sys\nfor name in ('uvicorn', 'prometheus_client', 'fastapi'): sys.modules[name] = None\n"
         f"sys.argv = ['podium', 'rank', {path!r}]\nfrom podium.apps.cli import main; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=text_of(REQUESTS[2]), capture_output=True, text=True
-    )
+    done = run_code(code, text_of(REQUESTS[2]))
     assert json.loads(done.stdout)["id"] == "q2", done.stderr
 
 
@@ -152,7 +144,7 @@ def test_serving_without_the_extra_names_it(path, missing):
         f"import sys; sys.modules[{missing!r}] = None\n"
         f"sys.argv = ['podium', 'serve', {path!r}]\nfrom podium.apps.cli import main; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = run_code(code)
     assert done.returncode == 2
     assert "pip install 'podium-ltr[web]'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -18,7 +16,8 @@ from podium.data.zip_archives import array_bytes
 from podium.errors import ModelFileError
 from podium.rankers.models import Linear, Stumps
 from tests.support.forging import read, write
-from tests.support.paths import GOLDEN, ROOT
+from tests.support.forked_code import run_code
+from tests.support.paths import GOLDEN
 from tests.support.ranking_service import get, post, replace, rows, save, service
 
 
@@ -141,9 +140,7 @@ body["explain"] = True
 statuses += [post(app, "/v1/rank", body).status_code, "lightgbm" in sys.modules]
 print(statuses)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
-    )
+    done = run_code(code)
     assert done.stdout == "[200, False, 200, True]\n", done.stderr[-2000:]
 
 
