@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-ALWAYS = ["test_one_query"]
+ALWAYS = ["test_one_query", "test_search_judgments"]
 """Files that need nothing beyond what `make test` installs."""
 
 
