@@ -47,7 +47,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks $(QUICK)
 
 # Podium inside other packages, with the real packages, in an environment of their own. CONNECTORS=test_ir_datasets
-# runs one file; .ci/run runs the light ones.
+# runs one file. CONNECTORS=light leaves out PyTorch and the recipes, as .ci/run does in a smaller environment.
 CONNECTORS ?= all
 connectors: export PYTHONDONTWRITEBYTECODE =
 connectors: .venv-connectors/installed
@@ -63,6 +63,8 @@ soak: $(VENV)/installed-dev
 	  tests/rankers/test_forged_models.py tests/rankers/test_model_files.py tests/data/test_damaged_files.py \
 	  tests/podium_papers/test_reproduce.py tests/data/test_placements.py tests/labelling/test_bayesian.py \
 	  tests/clicks/test_counterfactual.py tests/clicks/test_propensities.py tests/features/test_cranfield.py
+	rm -rf build/dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/dist .
+	$(BIN)/python tests/installs/extras.py build/dist/*.whl
 	PODIUM_KILLS=20 PODIUM_CUTS=100 $(BIN)/python -m pytest tests/cluster/test_faults.py tests/cluster/test_lambdamart.py
 	for paper in toprank topk cfbrs rankopt rpc-mtl; do \
 	  $(BIN)/podium reproduce $$paper --data $${PODIUM_LETOR:-../shared/data} --out build/reproduce --quick || exit 1; \

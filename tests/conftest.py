@@ -34,11 +34,11 @@ def absent(reason: str) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Tests of connectors are selected by `make connectors` alone: their packages are not installed here."""
+    """Tests of connectors are selected by `make connectors` and .ci/run: they need other packages."""
     parser.addoption(
         "--connectors",
         default="none",
-        help="all, none, or files of tests/connectors: test_torch_losses,...",
+        help="all, light, none, or files of tests/connectors: test_torch_losses,...",
     )
 
 

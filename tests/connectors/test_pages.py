@@ -19,6 +19,7 @@ def test_examples_print_what_the_page_says(page):
 
 
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.filterwarnings("default")
 def test_examples_of_docstrings_print_what_they_say(name, load):
     module = load(f"podium.connectors.{name}")
     tried = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
