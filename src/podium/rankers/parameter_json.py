@@ -15,10 +15,15 @@ from podium.losses import LOSSES, Loss
 from podium.rankers.mlp import MLP
 from podium.rankers.parameters import check_parameters
 from podium.rankers.ranking_estimator import RankingEstimator
+from podium.rankers.transformer_steps import (
+    is_transformer,
+    transformer_from_json,
+    transformer_to_json,
+)
 
 
 def to_json(value: Any, name: str = "parameter") -> Any:
-    """Return a parameter as JSON: a number, text, list, MLP, loss, aggregator or ranker."""
+    """Return a parameter as JSON: a number, text, list, MLP, loss, aggregator, transformer or ranker."""
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -33,11 +38,14 @@ def to_json(value: Any, name: str = "parameter") -> Any:
         return {"loss": value.spec()} if _is_registered(value) else value.name
     if isinstance(value, Aggregator) and AGGREGATORS.get(value.name) is type(value):
         return {"aggregator": value.name, "parameters": _fields(value)}
+    if is_transformer(value):
+        plain = transformer_to_json(value, name)
+        return plain | {"parameters": {k: to_json(v, k) for k, v in plain["parameters"].items()}}
     if isinstance(value, RankingEstimator):
         return {"ranker": value.name, "parameters": parameters_to_json(value)}
     raise UsageError(
         f"a model file cannot hold {name}={value!r}; expected a number, text, "
-        "list, MLP, loss, aggregator or ranker"
+        "list, MLP, loss, aggregator, transformer or ranker"
     )
 
 
@@ -77,6 +85,8 @@ def from_json(value: Any, rankers: Mapping[str, type[RankingEstimator]]) -> Any:
         return scorer
     if "aggregator" in value:
         return make_aggregator(value["aggregator"], **fields_of("parameters"))
+    if "transformer" in value:
+        return transformer_from_json(value["transformer"], fields_of("parameters"))
     if "ranker" in value:
         ranker = rankers[value["ranker"]](**fields_of("parameters"))
         check_parameters(ranker, ranker.name)

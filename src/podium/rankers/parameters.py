@@ -12,6 +12,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from sklearn.base import TransformerMixin
 
 from podium.errors import UsageError
 
@@ -140,6 +141,7 @@ def describe_type(hint: Any) -> str:
     if origin is Mapping:
         return "{}: {}".format(*map(describe_type, get_args(hint)))
     words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    words[TransformerMixin] = "a transformer of scikit-learn"
     if hint in words:
         return words[hint]
     return "none" if hint is type(None) else str(getattr(hint, "__name__", hint))

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
 
 from podium.data.mapped_arrays import mapped_file
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.rankers.preparation import Bounds, Imputation, Preparation, Scaling, log1p_in_place
+from podium.rankers.transformer_steps import (
+    SCALERS,
+    FillOfTransformer,
+    ScaleOfTransformer,
+    check_imputer,
+    check_scaler,
+    is_transformer,
+)
 from podium.typing import Floats, Rows
 
 BLOCK_COLUMNS = 16
@@ -22,15 +31,16 @@ def learn_preparation(
     X: NDArray[Any],
     names: Sequence[str],
     *,
-    impute: Imputation = "none",
+    impute: Imputation | TransformerMixin = "none",
     indicators: bool = False,
-    scale: Scaling = "none",
+    scale: Scaling | TransformerMixin = "none",
     log1p: Sequence[str] = (),
     clip: Mapping[str, Bounds] | None = None,
     rows: Rows | None = None,
 ) -> Preparation:
     """Learn the steps from the rows of the training queries: all rows of X, or `rows` of them.
 
+    `impute` and `scale` are words, or transformers of scikit-learn (`transformer_steps`).
     A feature without any value is filled with 0. A feature that is constant becomes 0 if it is scaled.
 
     Examples
@@ -45,8 +55,9 @@ def learn_preparation(
     logs = tuple(sorted({_position(name, names) for name in log1p}))
     has_missing, fill = np.zeros(n, dtype=bool), np.zeros(n)
     shift, divisor = np.zeros(n), np.ones(n)
-    measure = SCALE_STATISTICS.get(scale)
-    if impute != "none" or indicators or measure is not None or logs:
+    fill_value, measure = _fill_statistic(impute), _scale_statistic(scale)
+    indicators = indicators or getattr(impute, "add_indicator", False)
+    if fill_value is not None or indicators or measure is not None or logs:
         for j, column in _columns(X, rows):
             if j in bounds:
                 np.clip(column, *bounds[j], out=column)
@@ -54,9 +65,9 @@ def learn_preparation(
                 log1p_in_place(column, f"feature {names[j]!r}")
             missing = np.isnan(column)
             has_missing[j] = missing.any()
-            if impute != "none":
+            if fill_value is not None:
                 present = column[~missing]
-                fill[j] = FILL_VALUES[impute](present) if len(present) else 0.0
+                fill[j] = fill_value(present) if len(present) else 0.0
                 column[missing] = fill[j]
             if measure is not None:
                 shift[j], divisor[j] = _scale_numbers(measure, column, names[j])
@@ -64,9 +75,9 @@ def learn_preparation(
         n_features=n,
         clip=bounds,
         log1p=logs,
-        fill=None if impute == "none" else fill,
+        fill=None if fill_value is None else fill,
         indicators=tuple(np.flatnonzero(has_missing).tolist()) if indicators else (),
-        scale=scale,
+        scale=SCALERS[type(scale).__name__] if is_transformer(scale) else cast(Scaling, scale),
         shift=None if measure is None else shift,
         divisor=None if measure is None else divisor,
     )
@@ -136,14 +147,33 @@ SCALE_STATISTICS: dict[str, Callable[[Floats], tuple[Any, Any]]] = {
 """Scalings over the training data: values -> the shift and the divisor."""
 
 
+def _fill_statistic(impute: Any) -> Callable[[Floats], Any] | None:
+    """Return what computes the fill value of a feature; None if missing values stay missing."""
+    if isinstance(impute, str):
+        return FILL_VALUES.get(impute)
+    check_imputer(impute)
+    return FillOfTransformer(impute)
+
+
+def _scale_statistic(scale: Any) -> Callable[[Floats], tuple[Any, Any]] | None:
+    """Return what computes shift and divisor; None without a scaling over the training data."""
+    if isinstance(scale, str):
+        return SCALE_STATISTICS.get(scale)
+    check_scaler(scale)
+    return ScaleOfTransformer(scale)
+
+
 def _scale_numbers(
     measure: Callable[[Floats], tuple[Any, Any]], column: Floats, name: str
 ) -> tuple[float, float]:
-    """Return shift and divisor; a constant feature becomes 0, one without values stays missing."""
+    """Return shift and divisor; a constant feature becomes 0, one without values stays missing.
+
+    Transformers of scikit-learn have their own numbers for constant features.
+    """
     values = column[~np.isnan(column)]
     if len(values) == 0:
         return 0.0, 1.0
-    if values.min() == values.max():
+    if values.min() == values.max() and not isinstance(measure, ScaleOfTransformer):
         return float(values[0]), 1.0
     with np.errstate(over="ignore", invalid="ignore"):
         shift, divisor = map(float, measure(values))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
 
 from podium.data import RankingData
 from podium.data.data_frames import holds_words
@@ -22,6 +23,7 @@ from podium.rankers.models import Model, check_categories
 from podium.rankers.preparation import Bounds, Imputation, Preparation, Scaling
 from podium.rankers.preparation_statistics import check_bounds, learn_preparation
 from podium.rankers.prepared_model import PreparedModel
+from podium.rankers.transformer_steps import check_imputer, check_scaler, is_transformer
 from podium.rankers.wrapped_ranker import WrappedRanker
 
 
@@ -40,14 +42,15 @@ class Prepared(WrappedRanker):
         The ranker that sees the prepared features, or its name, as in "listnet".
     impute
         What a missing value becomes: the "median" or "mean" of the feature, "zero", or "none", which
-        leaves it missing.
+        leaves it missing; or a SimpleImputer of scikit-learn.
     indicators
         Whether a feature with missing values gets an indicator: another feature, 1 if the value is
         missing, else 0.
     scale
         Over the training data: "zscore" is (x - mean) / sd, "minmax" is (x - min) / (max - min),
         "robust" is (x - median) / (interquartile range). Within each query: "query-zscore",
-        "query-minmax". "none" does not scale.
+        "query-minmax". "none" does not scale. Or a StandardScaler, MinMaxScaler or RobustScaler of
+        scikit-learn.
     log1p
         The names of the features that become log(1 + x).
     clip
@@ -66,9 +69,9 @@ class Prepared(WrappedRanker):
     paper: ClassVar[str] = "any ranker, with preparation of its features"
     accepts_categories: ClassVar[bool] = True
 
-    impute: Imputation = "median"
+    impute: Imputation | TransformerMixin = "median"
     indicators: bool = False
-    scale: Scaling = "zscore"
+    scale: Scaling | TransformerMixin = "zscore"
     log1p: Sequence[str] = ()
     clip: Mapping[str, Bounds] | None = None
 
@@ -153,6 +156,10 @@ class Prepared(WrappedRanker):
             raise UsageError(
                 "the ranker is prepared already; expected a ranker without preparation"
             )
+        if is_transformer(self.impute):
+            check_imputer(self.impute)
+        if is_transformer(self.scale):
+            check_scaler(self.scale)
         if isinstance(self.log1p, str) or not all(isinstance(name, str) for name in self.log1p):
             raise UsageError(f"expected a list of feature names as log1p, got {self.log1p!r:.80}")
         if self.clip is not None:
