@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from benchmarks.measure import Contender, Report, Row, slowdown, speedup
 from benchmarks.mq2008_fold import first_fold
+from benchmarks.rule_conditions import N_CALLS, measure_conditions
 from podium import RankingData, kernels
 from podium.postranking import (
     Apart,
@@ -64,6 +65,7 @@ def run(quick: bool = False) -> Report:
         _measure_paper_case(report, first_fold(quick).train)
         _measure_soft_rules(report, n_lists)
         _measure_hard_rules(report, 20 if quick else 200)
+        measure_conditions(report, 3 if quick else N_CALLS)
     return report
 
 

@@ -21,7 +21,12 @@ from podium.postranking import (
 from podium.postranking.condition_index import ConditionIndex
 from podium.postranking.rules.context_values import read_context
 from podium.postranking.rules.files import parse_rules, rule_records, rules_text
-from podium.postranking.rules.text_matching import are_similar, edit_distance, split_words
+from podium.postranking.rules.text_matching import (
+    are_similar,
+    edit_distance,
+    shortened_words,
+    split_words,
+)
 from podium.postranking.rules.when_entries import read_when
 
 DAY, NOON = datetime.date(2026, 11, 19), "2026-11-19T12:00:00+00:00"
@@ -174,7 +179,7 @@ def drawn_when(rng, depth=0):
     """A condition by chance, over few words, so that many requests meet it."""
     words = ["chess", "chess clock", "clocks", "board", "set", "uhr"]
     word = str(rng.choice(words))
-    kind = rng.integers(9 if depth < 2 else 6)
+    kind = rng.integers(13 if depth < 2 else 10)
     if kind == 0:
         return {"query": word}
     if kind == 1:
@@ -188,9 +193,29 @@ def drawn_when(rng, depth=0):
     if kind == 5:
         return {"time": {"hours": "08:00 to 20:00"}}
     if kind == 6:
+        low, high = sorted(rng.integers(0, 40, 2).tolist())
+        bounds = {"at-least": low / 2, "at-most": high / 2}
+        for bound in ("at-least", "at-most"):
+            if len(bounds) > 1 and rng.random() < 0.3:
+                del bounds[bound]
+        return {"price": bounds}
+    if kind == 7:
+        day = str(rng.choice(["monday", "friday to sunday", "sunday"]))
+        return {"time": {"days": day, "hours": str(rng.choice(["22:00 to 06:00", "00:00 to 12:00"])),
+                         "zone": str(rng.choice(["UTC", "Asia/Tokyo", "America/New_York"]))}}  # fmt: skip
+    if kind == 8:
+        dates = str(
+            rng.choice(["2026-11-19", "2026-11-20 to 2026-11-22", "2026-11-01 to 2026-11-18"])
+        )
+        return {
+            "time": {"dates": dates, **({"hours": "20:00 to 04:00"} if rng.random() < 0.5 else {})}
+        }
+    if kind == 9:
+        return {"query": {"words": [word, "clocks"], "edits": 2}, "device": "mobile"}
+    if kind == 10:
         return {"not": drawn_when(rng, depth + 1)}
     parts = [drawn_when(rng, depth + 1) for _ in range(2)]
-    return {"any" if kind == 7 else "all": parts}
+    return {"any" if kind == 11 else "all": parts}
 
 
 def misspelt(rng, text):
@@ -201,7 +226,16 @@ def misspelt(rng, text):
 
 def test_the_index_loses_no_rule_and_a_store_acts_as_its_rules_do():
     rng = np.random.default_rng(5)
-    rules = [Hide("a", name=str(n), when=drawn_when(rng)) for n in range(150)]
+    rules = [Hide("a", name=str(n), when=drawn_when(rng)) for n in range(300)]
+    rules += [
+        Hide(
+            "a",
+            name=f"day {n}",
+            starts=DAY + datetime.timedelta(n - 3),
+            ends=DAY + datetime.timedelta(n),
+        )
+        for n in range(4)
+    ]
     rules += [
         Hide("a", name="q", query="Chess clock"),
         Hide("a", name="p", pattern="*clock*"),
@@ -213,15 +247,57 @@ def test_the_index_loses_no_rule_and_a_store_acts_as_its_rules_do():
         query = misspelt(rng, str(rng.choice(["chess clock", "clocks", "chess", "boards", "go"])))
         context = {
             "device": str(rng.choice(["mobile", "tablet", "desk"])),
-            "time": "2026-11-19T12:00:00+00:00",
+            "time": f"2026-11-{rng.integers(14, 25)}T{rng.integers(24):02}:{rng.integers(60):02}:00+00:00",
+            **(
+                {"price": rng.integers(0, 40, int(rng.integers(1, 3))).tolist()}
+                if rng.random() < 0.8
+                else {}
+            ),
         }
+        day = DAY + datetime.timedelta(int(rng.integers(-5, 6)))
         values = read_context(context, query)
-        active = [n for n, rule in enumerate(rules) if not rule.reason_off(query, DAY, values)]
+        active = [n for n, rule in enumerate(rules) if not rule.reason_off(query, day, values)]
         candidates = index.candidates(values)
         assert set(active) <= set(candidates)
-        assert store.active_numbers(query, DAY, values) == active
+        assert store.active_numbers(query, day, values) == active
         n_met, n_candidates = n_met + len(active), n_candidates + len(candidates)
     assert 60 * 5 < n_met <= n_candidates < 60 * len(rules)
+
+
+@pytest.mark.parametrize(
+    ("whens", "context", "expected"),
+    [
+        ([{"price": {"at-least": n, "at-most": n + 1}} for n in range(99)], {"price": 7.5}, [7]),
+        ([{"price": {"at-least": n, "at-most": n + 1}} for n in range(99)], {"price": 7}, [6, 7]),
+        ([{"not": {"price": {"at-most": n}}} for n in range(99)], {"price": 2}, [0, 1, 2]),
+        ([{"not": {"price": {"at-most": n}}} for n in range(3)], {}, [0, 1, 2]),
+        ([{"time": {"hours": f"{n:02}:30 to {n + 1:02}:30"}} for n in range(23)], {"time": NOON}, [11]),
+        ([{"not": {"time": {"hours": f"00:00 to {n:02}:00"}}} for n in range(9, 14)], {"time": NOON}, [0, 1, 2, 3]),
+        ([{"time": {"dates": f"2026-11-{n:02}"}} for n in range(1, 31)], {"time": NOON}, [18]),
+        ([{"not": {"device": ["mobile", f"d{n}"]}} for n in range(99)], {"device": "mobile"}, []),
+        ([{"not": {"device": ["mobile", "desk"][n == 3 :]}} for n in range(9)], {"device": "mobile"}, [3]),
+        ([{"not": {"query": {"words": "go"}}}] * 3, {}, [0, 1, 2]),
+        ([{"a": "x", "b": n % 9, "c": n % 7} for n in range(63)], {"a": "x", "b": "4", "c": 4}, [4]),
+    ],
+)  # fmt: skip
+def test_a_request_looks_only_at_rules_that_it_may_meet(whens, context, expected):
+    index = ConditionIndex([Hide("a", when=when) for when in whens])
+    assert index.candidates(read_context(context, "chess")) == expected
+
+
+def test_similar_words_share_a_shortened_word():
+    rng = np.random.default_rng(3)
+    n_similar = 0
+    for _ in range(3000):
+        word = "".join(rng.choice(list("abc"), int(rng.integers(3, 12))))
+        edits = 1 + (len(word) > 5) * int(rng.integers(2))
+        other = word
+        for _ in range(edits):
+            other = misspelt(rng, other)
+        if are_similar(word, other, edits):
+            n_similar += 1
+            assert shortened_words(word, edits) & shortened_words(other, edits)
+    assert n_similar > 2000
 
 
 def test_a_store_is_indexed_by_what_few_rules_share():

@@ -42,7 +42,11 @@ class RuleStore:
     @cached_property
     def index(self) -> ConditionIndex:
         """The index of the conditions, made when it is first needed."""
-        return ConditionIndex(self.rules)
+        return ConditionIndex(self.rules, has_days=True)
+
+    def build_index(self) -> None:
+        """Make the index now: of many rules it takes a second."""
+        assert self.index is not None
 
     def active_numbers(
         self, query: str | None, today: datetime.date, values: ContextValues
@@ -51,6 +55,6 @@ class RuleStore:
         rules = self.rules
         return [
             number
-            for number in self.index.candidates(values)
+            for number in self.index.candidates(values, today)
             if not rules[number].reason_off(query, today, values)
         ]

@@ -216,6 +216,7 @@ class ServedFiles:
         samples = demo_samples() if self._samples is None else self._samples.value
         rules = None if checked is None else checked.file.rules
         served_rules = ServedRules(rules, fields, self._classes)
+        served_rules.store.build_index()  # now, and not in the time of a request
         return ServedState(
             models,
             served_rules,

@@ -10,19 +10,24 @@ from typing import Any
 
 from podium.postranking.rules.context_values import TIME, ContextValues, context_text
 from podium.postranking.rules.dates_and_queries import matches_pattern
+from podium.postranking.rules.index_keys import (
+    IndexKey,
+    KeySet,
+    Span,
+    other_time_keys,
+    time_keys,
+)
 from podium.postranking.rules.request_times import TimeSpans
 from podium.postranking.rules.text_matching import (
     allowed_edits,
     are_similar,
     piece_of_pattern,
-    pieces_of_word,
+    shortened_words,
     split_words,
     stem_words,
 )
 from podium.work_budget import spend
 
-IndexKey = tuple[str, ...]
-"""Something that a request has: ("is", name, text), ("stem", name, stemmer, word) or a piece of a text."""
 MAX_SHOWN_VALUES = 3
 """The number of values of a test in a sentence."""
 
@@ -42,9 +47,17 @@ class When(ABC):
     def __str__(self) -> str:
         """Return the condition in words."""
 
-    def index_keys(self) -> list[frozenset[IndexKey]]:
-        """Return sets of keys: a request that meets the condition has a key of each set."""
+    def index_keys(self) -> list[KeySet]:
+        """Return key sets: a request that meets the condition has a key of each set."""
         return []
+
+    def other_keys(self) -> list[KeySet]:
+        """Return key sets: a request that does not meet the condition has a key of each set."""
+        return []
+
+    def excluded_texts(self) -> tuple[str, frozenset[str]] | None:
+        """Return a name and texts with one of which no request meets the condition, if that is all."""
+        return None
 
     def example(self) -> dict[str, Any] | None:
         """Return a context that often meets the condition, with its query; None if none is known."""
@@ -79,9 +92,18 @@ class AllOf(When):
             f"({part})" if isinstance(part, AnyOf) else str(part) for part in self.parts
         )
 
-    def index_keys(self) -> list[frozenset[IndexKey]]:
+    def index_keys(self) -> list[KeySet]:
         """Return the sets of all parts."""
         return [keys for part in self.parts for keys in part.index_keys()]
+
+    def other_keys(self) -> list[KeySet]:
+        """Return the union of one set of each part."""
+        return _union([part.other_keys() for part in self.parts])
+
+    def excluded_texts(self) -> tuple[str, frozenset[str]] | None:
+        """Return the texts of the part that has the most."""
+        own = [texts for part in self.parts if (texts := part.excluded_texts())]
+        return max(own, key=lambda texts: len(texts[1]), default=None)
 
     def example(self) -> dict[str, Any] | None:
         """Return a context with the values of every part; None if two parts differ."""
@@ -112,10 +134,13 @@ class AnyOf(When):
             f"({part})" if isinstance(part, AllOf) else str(part) for part in self.parts
         )
 
-    def index_keys(self) -> list[frozenset[IndexKey]]:
+    def index_keys(self) -> list[KeySet]:
         """Return the union of one set of each part."""
-        sets = [part.index_keys() for part in self.parts]
-        return [frozenset().union(*(min(own, key=len) for own in sets))] if all(sets) else []
+        return _union([part.index_keys() for part in self.parts])
+
+    def other_keys(self) -> list[KeySet]:
+        """Return the sets of all parts."""
+        return [keys for part in self.parts for keys in part.other_keys()]
 
     def example(self) -> dict[str, Any] | None:
         """Return the context of the first part that has one."""
@@ -143,6 +168,21 @@ class Not(When):
 
     def __str__(self) -> str:
         return f"not ({self.part})"
+
+    def index_keys(self) -> list[KeySet]:
+        """Return the sets of requests that do not meet the part."""
+        return self.part.other_keys()
+
+    def other_keys(self) -> list[KeySet]:
+        """Return the sets of the part."""
+        return self.part.index_keys()
+
+    def excluded_texts(self) -> tuple[str, frozenset[str]] | None:
+        """Return the texts of the part if it compares whole texts."""
+        part = self.part
+        if isinstance(part, TextTest) and part.match == "is" and not part.is_by_words:
+            return part.name, part.whole_texts
+        return None
 
     def tests(self) -> Iterator[When]:
         """Yield the tests of the part."""
@@ -186,11 +226,12 @@ class TextTest(When):
         texts = values.texts.get(self.name, ())
         spend(1 + len(texts))
         if self.match == "is" and not self.is_by_words:
-            return any(text in self._texts for text in texts)
+            return any(text in self.whole_texts for text in texts)
         return any(self._matches(value, text) for text in texts for value in self.values)
 
     @cached_property
-    def _texts(self) -> frozenset[str]:
+    def whole_texts(self) -> frozenset[str]:
+        """The values in the form in which texts of a request are compared."""
         return frozenset(map(context_text, self.values))
 
     def _matches(self, value: str, text: str) -> bool:
@@ -211,24 +252,25 @@ class TextTest(When):
     def _same(self, one: str, word: str) -> bool:
         return are_similar(one, word, allowed_edits(one, self.edits))
 
-    def index_keys(self) -> list[frozenset[IndexKey]]:
-        """Return the values, pieces of patterns, or words and pieces of words."""
+    def index_keys(self) -> list[KeySet]:
+        """Return the values, pieces of patterns, or words and their shortened forms."""
         if self.match == "glob":
             pieces = [piece_of_pattern(value) for value in self.values]
-            return [frozenset(("piece", self.name, p) for p in pieces)] if all(pieces) else []
+            kind = ("piece", self.name)
+            return [frozenset(IndexKey(kind, piece) for piece in pieces)] if all(pieces) else []
         if not self.is_by_words:
-            return [frozenset(("is", self.name, text) for text in self._texts)]
+            return [frozenset(IndexKey(("is", self.name), text) for text in self.whole_texts)]
         words = [self._words(value) for value in self.values]
         if len(words) == 1:
             return [self._word_keys(word) for word in words[0]]
-        return [frozenset().union(*(self._word_keys(max(own, key=len)) for own in words))]
+        return _union([[self._word_keys(max(own, key=len))] for own in words])
 
-    def _word_keys(self, word: str) -> frozenset[IndexKey]:
-        stem = self.stem or "none"
-        if not allowed_edits(word, self.edits):
-            return frozenset({("stem", self.name, stem, word)})
-        pieces = pieces_of_word(word, self.edits)
-        return frozenset(("word piece", self.name, stem, piece) for piece in pieces)
+    def _word_keys(self, word: str) -> KeySet:
+        stem, edits = self.stem or "none", allowed_edits(word, self.edits)
+        if not edits:
+            return frozenset({IndexKey(("stem", self.name, stem), word)})
+        kind = ("near", self.name, stem, str(edits))
+        return frozenset(IndexKey(kind, short) for short in shortened_words(word, edits))
 
     def example(self) -> dict[str, Any] | None:
         """Return the first value under its name; a pattern without its wildcards."""
@@ -270,6 +312,18 @@ class NumberTest(When):
         high = float("inf") if self.most is None else self.most
         return any(low <= number <= high for number in numbers)
 
+    def index_keys(self) -> list[KeySet]:
+        """Return the span of its numbers."""
+        return [frozenset({IndexKey(("number", self.name), Span(self.least, self.most))})]
+
+    def other_keys(self) -> list[KeySet]:
+        """Return the spans beside it, and a key for requests without a number."""
+        kind = ("number", self.name)
+        spans = [Span(None, self.least)] if self.least is not None else []
+        spans += [Span(self.most, None)] if self.most is not None else []
+        absent = IndexKey(("absent", self.name), "")
+        return [frozenset([absent, *(IndexKey(kind, span) for span in spans)])]
+
     def example(self) -> dict[str, Any] | None:
         """Return a bound under the name."""
         return {self.name: self.most if self.least is None else self.least}
@@ -296,6 +350,14 @@ class TimeTest(When):
         spend(4)
         return self.spans.has(values.moment)
 
+    def index_keys(self) -> list[KeySet]:
+        """Return the minutes of the week and the dates of its spans."""
+        return time_keys(self.spans)
+
+    def other_keys(self) -> list[KeySet]:
+        """Return the minutes of the week and the dates beside its spans."""
+        return other_time_keys(self.spans)
+
     def example(self) -> dict[str, Any] | None:
         """Return a moment within the spans."""
         moment = self.spans.example()
@@ -309,6 +371,11 @@ class TimeTest(When):
         parts = self.spans.entry()
         zone = parts.pop("zone")
         return f"the time is {', '.join(' or '.join(values) for values in parts.values())} ({zone})"
+
+
+def _union(sets: list[list[KeySet]]) -> list[KeySet]:
+    """Return the union of the smallest set of each part; nothing if a part has none."""
+    return [frozenset().union(*(min(own, key=len) for own in sets))] if all(sets) else []
 
 
 def merge_examples(examples: list[dict[str, Any] | None]) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations
 
 from podium.features.stemmers import STEMMERS
 from podium.postranking.rules.dates_and_queries import normalise_query
@@ -15,8 +15,10 @@ MAX_EDITS = 2
 """The largest number of wrong letters of a word."""
 LETTERS_PER_EDIT = 3
 """A word of 3 letters may have 1 wrong letter, and a word of 6 letters 2; a shorter one has none."""
-MAX_PIECE_LENGTH = 8
-"""The longest piece of a text by which an index finds conditions."""
+PIECE_LENGTHS = (16, 12, 8, 6, 4, 3, 2, 1)
+"""The lengths of pieces of texts by which an index finds patterns."""
+MAX_START_LENGTH = 7
+"""The number of letters of a word by which an index finds similar words."""
 MAX_WORDS = 100
 """The number of words of a request that conditions look at; the others do not count."""
 
@@ -106,19 +108,31 @@ def edit_distance(a: str, b: str) -> int:
     return row[-1]
 
 
-def pieces_of_word(word: str, edits: int) -> list[str]:
-    """Return pieces of a word, one of which every word within so many edits contains.
+def shortened_words(word: str, edits: int) -> frozenset[str]:
+    """Return the start of a word with up to so many letters left out.
 
-    An edit touches at most two of the neighbouring pieces, so of 2 e + 1 pieces one stays whole.
+    Two words within so many edits share one: leave out the letters of both that an edit touches
+    (Mor and Fraenkel, *A hash code method for detecting and correcting spelling errors*, 1982).
 
     Examples
     --------
-    >>> pieces_of_word("clocks", 1)
-    ['cl', 'oc', 'ks']
+    >>> sorted(shortened_words("abcd", 1))
+    ['abc', 'abcd', 'abd', 'acd', 'bcd']
+    >>> sorted(shortened_words("clock", 1) & shortened_words("lcock", 1))
+    ['cock', 'lock']
     """
-    count = 2 * allowed_edits(word, edits) + 1
-    bounds = [len(word) * at // count for at in range(count + 1)]
-    return [word[a:b][:MAX_PIECE_LENGTH] for a, b in pairwise(bounds)]
+    return _shortened_starts(word[:MAX_START_LENGTH], edits)
+
+
+@lru_cache(maxsize=2_000)
+def _shortened_starts(start: str, edits: int) -> frozenset[str]:
+    spend(len(start) ** edits // 2)
+    least = max(len(start) - edits, 0)
+    return frozenset(
+        "".join(letters)
+        for size in range(least, len(start) + 1)
+        for letters in combinations(start, size)
+    )
 
 
 def piece_of_pattern(pattern: str) -> str:
@@ -126,11 +140,12 @@ def piece_of_pattern(pattern: str) -> str:
 
     Examples
     --------
-    >>> piece_of_pattern("chess*"), piece_of_pattern("*")
-    ('chess', '')
+    >>> piece_of_pattern("a chess*"), piece_of_pattern("*")
+    ('a ches', '')
     """
     runs = _WILDCARDS.split(normalise_query(pattern))
-    return max((run.strip() for run in runs), key=len)[:MAX_PIECE_LENGTH].strip()
+    longest = max((run.strip() for run in runs), key=len)
+    return longest[: next((size for size in PIECE_LENGTHS if size <= len(longest)), 0)]
 
 
 def pieces_of_text(text: str, lengths: frozenset[int]) -> set[str]:
