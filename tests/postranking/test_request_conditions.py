@@ -272,7 +272,7 @@ def test_the_index_loses_no_rule_and_a_store_acts_as_its_rules_do():
         ([{"not": {"price": {"at-most": n}}} for n in range(99)], {"price": 2}, [0, 1, 2]),
         ([{"not": {"price": {"at-most": n}}} for n in range(3)], {}, [0, 1, 2]),
         ([{"time": {"hours": f"{n:02}:30 to {n + 1:02}:30"}} for n in range(23)], {"time": NOON}, [11]),
-        ([{"not": {"time": {"hours": f"00:00 to {n:02}:00"}}} for n in range(9, 14)], {"time": NOON}, [0, 1, 2, 3]),
+        ([{"not": {"time": {"hours": f"00:00 to {n:02}:00"}}} for n in (9, 12, 13)], {"time": NOON}, [0, 1]),
         ([{"time": {"dates": f"2026-11-{n:02}"}} for n in range(1, 31)], {"time": NOON}, [18]),
         ([{"not": {"device": ["mobile", f"d{n}"]}} for n in range(99)], {"device": "mobile"}, []),
         ([{"not": {"device": ["mobile", "desk"][n == 3 :]}} for n in range(9)], {"device": "mobile"}, [3]),

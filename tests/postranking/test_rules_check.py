@@ -226,13 +226,48 @@ GONE = "the second rule hides 'a', so the first rule has no effect"
 )  # fmt: skip
 def test_a_pinned_document_that_another_rule_hides_is_a_warning(rules, expected):
     fields = {"a": {"stock": 0}, "b": {"stock": 3}, "c": {"stock": 4}}
-    findings = examine_rules(rules, fields=fields)
+    findings = [f for f in examine_rules(rules, fields=fields) if f.level != "note"]
     assert [(f.rules, f.message) for f in findings] == expected
     lists = Run.from_scores(
         podium.RankingData.from_arrays([[0.0]] * 3, [0] * 3, qid=["hat"] * 3, docid=list("abc")),
         [3, 2, 1],
     )
     with_run = [
-        f for f in examine_rules(rules, lists, fields=fields) if "never acts" not in f.message
+        f
+        for f in examine_rules(rules, lists, fields=fields)
+        if "never acts" not in f.message and f.level != "note"
     ]
     assert [f.rules for f in with_run] == [numbers for numbers, _ in expected]
+
+
+SOLD_OUT = Hide(Where("stock == 0"), hard=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ([Pin("b", 1, hard=True), SOLD_OUT],
+         [((1, 0), "may hide 'b' once fields change: the other rule then gives way")]),
+        ([Pin("b", 1, hard=True, priority=5), SOLD_OUT],
+         [((1, 0), "may hide 'b' once fields change: this rule then gives way to the other")]),
+        ([Pin("b", 1, hard=True, class_="legal"), SOLD_OUT, TopK(["c", "a"], 3)],
+         [((1, 2), "may hide 'c', 'a' once fields change: the other rule then gives way"),
+          ((1, 0), "may hide 'b' once fields change: this rule then gives way to the other")]),
+        ([Pin("b", 1, query="hat"), Hide(Where("stock == 0"), hard=True, query="shoe")], []),
+        ([Pin(Where("own"), 1, hard=True), SOLD_OUT], []),
+        ([Pin("b", 1, hard=True), Hide(Where("stock == 0"))], []),
+    ],
+)  # fmt: skip
+def test_a_pinned_document_that_may_be_hidden_once_fields_change_is_a_note(rules, expected):
+    notes = [f for f in examine_rules(rules) if f.level == "note"]
+    assert [(f.rules, f.message) for f in notes] == expected
+
+
+def test_documents_hidden_now_are_a_warning_and_the_others_a_note():
+    fields = {"a": {"stock": 0}, "b": {"stock": 3}}
+    rules = [TopK(["a", "b"], 2), SOLD_OUT]
+    found = [(f.level, f.message) for f in examine_rules(rules, fields=fields)]
+    assert found == [
+        ("warning", "the second rule hides 'a'"),
+        ("note", "may hide 'b' once fields change: the other rule then gives way"),
+    ]

@@ -49,6 +49,7 @@ def examine_rules(
     other on every list with their documents, unless one of them has the lowest priority. Warnings are hard
     rules of which one gives way, rules that never act, soft rules that contradict each other, equal rules,
     fields that are compared with another type than they have, and pinned documents that another rule hides.
+    Notes name pinned documents that another rule hides once their fields change, such as a stock.
 
     Parameters
     ----------
@@ -86,10 +87,11 @@ def examine_rules(
     trial = RuleTrial(checked, settings, progress)
     days = _days(checked, day)
     trial.run_over(days, run, queries, fields, wrong_rules)
-    if fields is not None:
-        conflicts = {tuple(sorted(numbers)) for numbers, _ in trial.conflicts}
-        findings += hidden_findings(checked, fields, days, conflicts)
-    return tuple(findings + trial.findings())
+    conflicts = {tuple(sorted(numbers)) for numbers, _ in trial.conflicts}
+    hidden = [*hidden_findings(checked, fields, days, conflicts, classes)]
+    notes = [finding for finding in hidden if finding.level == "note"]
+    findings += [finding for finding in hidden if finding.level != "note"]
+    return tuple(findings + trial.findings() + notes)
 
 
 def _ended_findings(rules: Sequence[Rule], day: datetime.date) -> Iterator[Finding]:

@@ -43,12 +43,12 @@ Shape = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Finding:
-    """An error or a warning about rules, which are identified by their numbers.
+    """An error, a warning or a note about rules, which are identified by their numbers.
 
     A finding without rules is about the check itself.
     """
 
-    level: Literal["error", "warning"]
+    level: Literal["error", "warning", "note"]
     rules: tuple[int, ...]
     message: str
     gives_way: bool = field(default=False, repr=False, compare=False)

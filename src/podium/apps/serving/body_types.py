@@ -325,7 +325,7 @@ class ModelsAnswer(AnswerPart):
 class FindingInfo(AnswerPart):
     """A finding about rules, which are named by their numbers, from 0."""
 
-    level: Literal["error", "warning"]
+    level: Literal["error", "warning", "note"]
     rules: list[int]
     message: str
 

@@ -94,8 +94,10 @@ def run_rules_check(options: RulesCheckOptions) -> None:
             typer.echo(printable(f"{place}: {entry['level']}: {entry['message']}"))
         if any(finding.gives_way for finding in findings):
             typer.echo(POSTRANK_ADVICE)
-        n_warnings = len(entries) - n_errors
-        typer.echo(f"rules: {n_rules}, errors: {n_errors}, warnings: {n_warnings}")
+        n_notes = sum(entry["level"] == "note" for entry in entries)
+        notes = f", notes: {n_notes}" * (n_notes > 0)
+        n_warnings = len(entries) - n_errors - n_notes
+        typer.echo(f"rules: {n_rules}, errors: {n_errors}, warnings: {n_warnings}{notes}")
     if n_errors:
         raise typer.Exit(1)
 
