@@ -6,6 +6,7 @@ import random
 import pytest
 
 from podium.clicks.experiment_log import read_experiment
+from podium.clicks.experiment_result import experiment_result
 from podium.errors import EmptyDataError, UsageError
 
 
@@ -84,3 +85,24 @@ def test_several_experiments_and_none(tmp_path):
         read_experiment(path, "z")
     with pytest.raises(EmptyDataError, match="give both logs"):
         read_experiment(write(tmp_path / "empty.ndjson", [a_click("q1", "a")]))
+
+
+def test_logs_that_mix_experiments_of_one_name_say_so(tmp_path):
+    ab = {"method": "ab", "unit": "session", "teams": []}
+    records = [
+        a_list(f"q{i}", session_id=f"s{i}", time=1_760_000_000_000 + i,
+               attributes={**ab, "share": 0.5, "seed": "0", "arm": i % 2})
+        for i in range(6)
+    ]  # fmt: skip
+    clean = experiment_result(read_experiment(write(tmp_path / "one.ndjson", records)))
+    assert clean.messages == ()
+    records += [
+        a_list(f"r{i}", session_id=f"s{i}", time=1_760_000_001_000 + i,
+               attributes={**ab, "share": 0.5, "seed": "1", "arm": 0})
+        for i in range(4)
+    ]  # fmt: skip
+    log = read_experiment(write(tmp_path / "two.ndjson", records))
+    assert log.counts["lists of other settings"] == 4
+    mixed, both = experiment_result(log).messages
+    assert mixed.startswith("4 lists have other models, shares, unit or seed")
+    assert both == "2 sessions or users have lists of both arms; each counts for its first arm"

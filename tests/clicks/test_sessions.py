@@ -327,3 +327,16 @@ def test_malformed_clicks_are_set_aside(tmp_path, clicked):
     sessions = table(tmp_path, text)
     assert sessions.counts.set_aside == {"malformed_clicks": 1}
     assert rows(sessions) == [("a", 1)]
+
+
+def test_unknown_users_and_quick_repeats_are_said(tmp_path):
+    log = [
+        r for i, (user, at) in enumerate([("ann", 0), ("ann", 500), ("ann", 60_000), (None, 0)])
+        for r in (query(str(i), user=user, at=at), *shown("a", "b", query_id=str(i)),
+                  event("click", "a", at=at + 5, query_id=str(i)))
+    ]  # fmt: skip
+    counts = read(tmp_path, *log).counts
+    assert (counts.sessions, counts.without_user, counts.quick_repeats) == (4, 1, 1)
+    text = "; ".join(counts.messages)
+    assert "sessions of unknown users: 1; bots among them are not noticed" in text
+    assert "within ten seconds: 1; if they are reloads" in text

@@ -18,6 +18,7 @@ from podium.clicks.click_model import ClickModel
 from podium.clicks.click_sessions import ClickSessions
 from podium.clicks.document_pairs import DocumentPairs, translate
 from podium.clicks.fit_tables import sums_by_code
+from podium.clicks.model_check import dependence_message
 from podium.clicks.policy_estimate import PolicyEstimate, PolicySettings
 from podium.clicks.propensities import PropensityEstimate
 from podium.clicks.simulation import logger_scores
@@ -190,7 +191,7 @@ def _estimate(
         value, interval, settings.estimator, settings.metric,
         min(_effective_queries(log, target) for target in targets),
         min(_covered(log, target) for target in targets), len(sessions), len(total),
-        tuple(_notes(examination, model, targets)),
+        tuple(_notes(sessions, examination, model, targets)),
     )  # fmt: skip
 
 
@@ -241,10 +242,13 @@ def _widened(interval: Interval, value: float, error: float) -> Interval:
 
 
 def _notes(
-    examination: ClickModel | PropensityEstimate, model: ClickModel, targets: list[_Target]
-) -> list[str]:
-    """Return what the interval leaves out, and whether the policy is deeper than the model."""
+    sessions: ClickSessions, examination: ClickModel | PropensityEstimate, model: ClickModel,
+    targets: list[_Target],
+) -> list[str]:  # fmt: skip
+    """Return what the interval leaves out, and where the model does not fit the log or the policy."""
     notes = []
+    if (dependence := dependence_message(sessions, model)) is not None:
+        notes.append(dependence)
     if any(target.is_cut for target in targets):
         notes.append(
             f"the lists of the policy are deeper than the examination, which has {model.n_ranks} ranks: "

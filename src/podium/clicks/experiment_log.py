@@ -19,6 +19,9 @@ from podium.feedback.actions import ACTIONS, KIND_CODES, kind_codes
 from podium.feedback.ubi_fields import identifier_of, seconds_of
 from podium.typing import Floats, Ints, Path_
 
+OTHER_SETTINGS = "lists of other settings"
+"""Lists of an experiment whose models, method, unit, shares or seed are not those of most of its lists."""
+
 
 class _ClickObject(msgspec.Struct, gc=False):
     object_id: str | int | None = None
@@ -73,6 +76,7 @@ class _LogRows:
     """Lists of one experiment, as they are read."""
 
     first: ListRecord
+    settings: Counter[tuple[object, ...]] = field(default_factory=Counter)
     unit: list[str] = field(default_factory=list)
     outcome: list[float] = field(default_factory=list)
     arm: list[int] = field(default_factory=list)
@@ -118,6 +122,9 @@ def read_experiment(
         raise UsageError(
             f"expected an experiment of the logs ({', '.join(experiments)}), got {chosen!r}"
         )
+    counts[OTHER_SETTINGS] = sum(rows[chosen].settings.values()) - max(
+        rows[chosen].settings.values()
+    )
     counts["clicks on unknown lists"] = sum(
         len(docs) for q, docs in clicks.items() if q not in list_ids
     )
@@ -177,6 +184,7 @@ def _read_lists(
             continue
         list_ids.add(record.query_id)
         own = rows.setdefault(attributes.experiment, _LogRows(record))
+        own.settings[attributes.settings] += 1
         clicked = clicks.get(record.query_id, ())
         counts["clicks on documents that the list lacks"] += len(
             set(clicked) - set(record.query_response_hit_ids)

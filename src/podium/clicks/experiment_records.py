@@ -16,7 +16,7 @@ class ListAttributes(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False)
 
     `arm` (0 or 1) and `share` (that of arm 1) are those of A/B tests; `teams`, `credits` and `ranks` are
     those of `InterleavedList`, for the documents of `query_response_hit_ids`. `base_positions` has the
-    positions before the swaps, from 1.
+    positions before the swaps, from 1. `seed` is that of the hash that gives arms.
     """
 
     variant: str | None = None
@@ -25,11 +25,17 @@ class ListAttributes(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False)
     models: tuple[str, str] | None = None
     unit: Unit = "list"
     share: float = 0.5
+    seed: str | None = None
     arm: int | None = None
     teams: tuple[int, ...] | None = None
     credits: tuple[float, ...] | None = None
     ranks: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     base_positions: tuple[int, ...] | None = None
+
+    @property
+    def settings(self) -> tuple[object, ...]:
+        """What decides arms and outcomes: all lists of an experiment have the same."""
+        return self.method, self.models, self.unit, self.share, self.seed
 
 
 class ListRecord(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):

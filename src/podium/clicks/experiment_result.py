@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium.clicks.anytime_tests import AnytimeEstimate, anytime_estimate
-from podium.clicks.experiment_log import ExperimentLog
+from podium.clicks.experiment_log import OTHER_SETTINGS, ExperimentLog
 from podium.typing import Floats, Ints
 
 RATE_STEPS = 64
@@ -140,6 +140,7 @@ def weighted_outcomes(values: Floats, arm: Ints, share: float) -> Floats:
 
 def _messages(log: ExperimentLog, arm: Ints) -> list[str]:
     messages = [f"{log.counts[what]:,} {what}" for what in LEFT_OUT if log.counts.get(what)]
+    messages += _mixtures(log)
     sizes = np.bincount(log.unit)
     if len(log) >= 100 and sizes.max() > MAX_UNIT_SHARE * len(log):
         messages.append(
@@ -154,3 +155,20 @@ def _messages(log: ExperimentLog, arm: Ints) -> list[str]:
                 "lists of an arm are lost, and the comparison is not fair"
             )
     return messages
+
+
+def _mixtures(log: ExperimentLog) -> list[str]:
+    """Say whether lists of one name belong to several experiments."""
+    lines = []
+    if n_others := log.counts.get(OTHER_SETTINGS, 0):
+        lines.append(
+            f"{n_others:,} lists have other models, shares, unit or seed than most: the logs mix two "
+            "experiments of one name, and the result is of no use; give each its own name, and read the "
+            "logs of one"
+        )
+    pairs = np.unique(np.stack([log.unit, log.arm]), axis=1)
+    if n_both := pairs.shape[1] - len(np.unique(log.unit)):
+        lines.append(
+            f"{n_both:,} sessions or users have lists of both arms; each counts for its first arm"
+        )
+    return lines

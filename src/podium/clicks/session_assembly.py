@@ -20,6 +20,8 @@ CLOCK_SLACK_SECONDS = 1.0
 """A click may have a time so much before that of its query."""
 MAX_CLICK_DELAY_SECONDS = 86_400.0
 """A click so much later than its query has a wrong time."""
+QUICK_SECONDS = 10.0
+"""The same list with the same clicks again so soon is a reload or a duplicate, rather than a person."""
 MIN_CLICKED_LIST = 5
 """A list of so many documents or more whose documents were all clicked was not read by a person."""
 
@@ -90,8 +92,11 @@ def assemble_sessions(rows: EventRows, checks: SessionChecks) -> ClickSessions:
     more["untimed"] = int(np.isnan(list_time).sum())
     more["duplicate_sessions"] = int((is_repeat & is_known).sum())
     more["repeats_without_user"] = int((is_repeat & ~is_known).sum())
+    kept = np.flatnonzero(~(is_repeat & is_known))
     if more["duplicate_sessions"]:
-        sessions = sessions.take(np.flatnonzero(~(is_repeat & is_known)))
+        sessions = sessions.take(kept)
+    more["without_user"] = int((~is_known[kept]).sum())
+    more["quick_repeats"] = _count_quick_repeats(sessions, [users[i] for i in kept.tolist()])
     return replace(sessions, counts=_counts(rows, sessions, more))
 
 
@@ -315,6 +320,25 @@ def _repeats(sessions: ClickSessions, users: list[Any]) -> Bools:
         is_repeat[i] = key in earlier
         earlier.add(key)
     return is_repeat
+
+
+def _count_quick_repeats(sessions: ClickSessions, users: list[Any]) -> int:
+    """Return how many sessions repeat one of the same user that came less than QUICK_SECONDS before."""
+    offsets, times = sessions.groups.offsets.tolist(), sessions.time.tolist()
+    clicked_lists = np.unique(sessions.groups.codes[sessions.clicked])
+    latest: dict[tuple[Any, ...], float] = {}
+    n_repeats = 0
+    for i in clicked_lists.tolist():  # in the order of their times
+        if users[i] is None or times[i] != times[i]:
+            continue
+        rows = slice(offsets[i], offsets[i + 1])
+        key = (
+            users[i], int(sessions.query.codes[i]), sessions.doc.codes[rows].tobytes(),
+            sessions.click_order[rows].tobytes(),
+        )  # fmt: skip
+        n_repeats += times[i] - latest.get(key, -np.inf) < QUICK_SECONDS
+        latest[key] = times[i]
+    return n_repeats
 
 
 def _counts(rows: EventRows, sessions: ClickSessions, more: dict[str, int]) -> SessionCounts:

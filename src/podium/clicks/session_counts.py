@@ -58,6 +58,10 @@ class SessionCounts:
         Sessions without a time, also those that were set aside.
     repeats_without_user
         Kept sessions of unknown users with the same query, time, documents and clicks as an earlier one.
+    without_user
+        Kept sessions of unknown users.
+    quick_repeats
+        Kept sessions with the documents and clicks of another of the same user, less than ten seconds later.
     with_clicks, set_aside_with_clicks
         Sessions with clicks that were kept, and that were set aside for a fault of the log.
     largest_query_share
@@ -86,6 +90,8 @@ class SessionCounts:
     clicks_beyond_visible: int = 0
     untimed: int = 0
     repeats_without_user: int = 0
+    without_user: int = 0
+    quick_repeats: int = 0
     with_clicks: int = 0
     set_aside_with_clicks: int = 0
     largest_query_share: float = 0.0
@@ -136,6 +142,17 @@ class SessionCounts:
             lines.append(
                 f"sessions without a time: {self.untimed:,}; all of them that belong to one user count as "
                 "one day, and neither wrong clocks nor duplicates are noticed: log the time of queries"
+            )
+        if self.without_user:
+            lines.append(
+                f"sessions of unknown users: {self.without_user:,}; bots among them are not noticed unless "
+                "they click on everything: log the user"
+            )
+        if self.quick_repeats:
+            lines.append(
+                f"sessions that repeat the documents and clicks of one of the same user within ten seconds: "
+                f"{self.quick_repeats:,}; if they are reloads or duplicates they count twice: keep one "
+                "query_id per list"
             )
         if self.repeats_without_user:
             lines.append(

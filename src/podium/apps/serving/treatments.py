@@ -92,6 +92,7 @@ class Treatment:
             attributes.experiment, attributes.method = experiment.name, experiment.method
             attributes.models, attributes.unit = experiment.models, experiment.unit
             attributes.share, attributes.arm = experiment.second_share, self.arm
+            attributes.seed = experiment.seed
             attributes.variant = (
                 experiment.name if self.arm is None else experiment.models[self.arm]
             )
