@@ -49,7 +49,12 @@ from podium.labelling.strategies.bayesian import Bayesian
 from podium.labelling.strategies.heap import Heap
 from podium.labelling.strategies.sort import Sort
 from podium.labelling.strategies.strategy import Strategy
-from podium.labelling.strategies.strategy_run import STRATEGIES, StrategyRun, strategy_named
+from podium.labelling.strategies.strategy_run import (
+    STRATEGIES,
+    StrategyRun,
+    check_confidence,
+    strategy_named,
+)
 from podium.labelling.strategies.tournament import Tournament
 from podium.labelling.tasks import FIVE_GRADES, GradeTask, PreferenceTask, make_tasks
 
@@ -126,6 +131,7 @@ __all__ = [
     "simulate",
     "statistics",
     "statistics_of",
+    "check_confidence",
     "strategy_named",
     "top_k_truth",
     "write_assignments",

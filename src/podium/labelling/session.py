@@ -385,7 +385,9 @@ class Session:
 def _start_work(task: Task) -> StrategyRun | Grading:
     if isinstance(task, GradeTask):
         return Grading(task.documents, task.grades)
-    return StrategyRun(task.strategy, task.documents, task.k, task.prior, task.skip_implied)
+    return StrategyRun(
+        task.strategy, task.documents, task.k, task.prior, task.skip_implied, task.confidence
+    )
 
 
 def _documents(judgment: AnyJudgment) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +13,17 @@ from podium.data import check_seed
 from podium.errors import UsageError
 from podium.labelling.judgments import Answer, DocumentId, JudgedTopK, Question
 from podium.labelling.simulated_errors import ErrorModel, SimulatedErrors, expected_gain
-from podium.labelling.strategies.strategy_run import StrategyRun, strategy_named
+from podium.labelling.strategies.strategy_run import (
+    StrategyRun,
+    check_confidence,
+    strategy_named,
+)
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+NEAR_NINETY_PERCENT = (0.87, 0.93)
+"""The probabilities whose truth is counted: a calibrated run is right in 87 to 93 of 100 cases."""
+WATCHED_JUDGMENTS = 10
+"""Beliefs are counted at every so many judgments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +32,7 @@ class Simulation:
 
     Parameters
     ----------
-    strategy, n, k, noise, ties, seed, skip_implied, runs, prior_tau, errors, left_share
+    strategy, n, k, noise, ties, seed, skip_implied, runs, prior_tau, errors, left_share, confidence
         The arguments of `simulate`.
     judgments
         The number of judgments in each run.
@@ -36,6 +44,9 @@ class Simulation:
         The sum of the qualities in each run's result, as a share of the best sum.
     certainties
         The recall that each run expected at its end; NaN for a strategy without a belief.
+    stated, true
+        How often a run called a document 87 to 93 % sure to be in the top k (counted at every tenth
+        judgment), and how often it was.
     """
 
     strategy: str
@@ -49,11 +60,19 @@ class Simulation:
     prior_tau: float | None
     errors: ErrorModel
     left_share: float
+    confidence: float | None
     judgments: NDArray[np.int64]
     recalls: NDArray[np.float64]
     overlaps: NDArray[np.float64]
     gains: NDArray[np.float64]
     certainties: NDArray[np.float64]
+    stated: NDArray[np.int64]
+    true: NDArray[np.int64]
+
+    @property
+    def calibration(self) -> float:
+        """The share of documents in the top k among those that runs called 87 to 93 % sure."""
+        return float(self.true.sum() / self.stated.sum()) if self.stated.any() else math.nan
 
     @property
     def mean(self) -> float:
@@ -142,8 +161,13 @@ class Assessor:
         quality_lead = 0.0 if qualities is None else qualities[a] - qualities[b]
         return errors.answer(lead, quality_lead, is_a_left, turn, self.rng)
 
-    def judge(self, run: StrategyRun) -> JudgedTopK:
-        """Answer all questions of a run, with random sides; return its top k."""
+    def judge(
+        self, run: StrategyRun, watch: Callable[[StrategyRun], object] | None = None
+    ) -> JudgedTopK:
+        """Answer all questions of a run, with random sides; return its top k.
+
+        `watch` sees the run at every tenth judgment.
+        """
         sides, n_assessors = np.random.default_rng(0), len(self.errors.noise) if self.errors else 1
         turn = 0
         while isinstance(run.step, Question):
@@ -152,6 +176,8 @@ class Assessor:
             answer = self.answer(question, is_a_left, turn)
             run.judge(answer, left, f"assessor {turn % n_assessors + 1}")
             turn += 1
+            if watch is not None and turn % WATCHED_JUDGMENTS == 0:
+                watch(run)
         return run.step
 
     def top(self, k: int) -> set[DocumentId]:
@@ -173,6 +199,7 @@ def simulate(
     prior_tau: float | None = None,
     errors: ErrorModel = "uniform",
     left_share: float = 0.5,
+    confidence: float | None = None,
 ) -> Simulation:
     """Simulate how many judgments a strategy needs for the top k of n documents.
 
@@ -204,6 +231,9 @@ def simulate(
         `SimulatedErrors`.
     left_share
         The share of guesses for the left document.
+    confidence
+        The expected recall at which runs end; None for the strategy's own rule. Only for strategies that
+        do not trust single answers.
 
     Examples
     --------
@@ -213,7 +243,7 @@ def simulate(
     >>> simulation.bound, int(simulation.judgments.max())
     (94, 93)
     """
-    strategy_named(strategy)
+    check_confidence(confidence, strategy)
     check_seed(seed)
     n, k, runs = _check_counts(n, k, runs)
     rates = (noise,) if isinstance(noise, int | float | np.number) else tuple(noise)
@@ -230,14 +260,34 @@ def simulate(
         assessor = Assessor(
             dict(zip(documents, levels, strict=True)), rng=rng, errors=model, qualities=qualities
         )
-        strategy_run = StrategyRun(strategy, documents, k, prior, skip_implied)
-        top = assessor.judge(strategy_run)
-        columns.append(_measure(assessor, strategy_run, top, qualities))
+        strategy_run = StrategyRun(strategy, documents, k, prior, skip_implied, confidence)
+        calibration = CalibrationCount(assessor.top(k))
+        top = assessor.judge(strategy_run, calibration.add)
+        measures = _measure(assessor, strategy_run, top, qualities)
+        columns.append((*measures, calibration.stated, calibration.true))
     judged, *shares = zip(*columns, strict=True)
     return Simulation(
         strategy, n, k, noise if isinstance(noise, int | float) else rates, ties, seed, skip_implied,
-        runs, prior_tau, errors, left_share, np.array(judged, dtype=np.int64), *map(np.array, shares),
+        runs, prior_tau, errors, left_share, confidence,
+        np.array(judged, dtype=np.int64), *map(np.array, shares),
     )  # fmt: skip
+
+
+@dataclass
+class CalibrationCount:
+    """Counts how often a run is 87 to 93 % sure of a document, and how often it is right."""
+
+    top: Set[DocumentId]
+    stated: int = 0
+    true: int = 0
+
+    def add(self, run: StrategyRun) -> None:
+        """Count what a run believes now."""
+        low, high = NEAR_NINETY_PERCENT
+        chances = run.memberships or {}
+        sure = [document for document, chance in chances.items() if low <= chance <= high]
+        self.stated += len(sure)
+        self.true += len(self.top & set(sure))
 
 
 def _measure(

@@ -13,7 +13,7 @@ import numpy as np
 from podium.data.argument_checks import check_seed
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.labelling.pools import Pool, first_repeated
-from podium.labelling.strategies.strategy_run import strategy_named
+from podium.labelling.strategies.strategy_run import check_confidence, strategy_named
 
 Tool = Literal["preference", "grade"]
 TOOLS: tuple[Tool, ...] = get_args(Tool)
@@ -43,6 +43,8 @@ class PreferenceTask:
         The documents as an existing ranker orders them, best first, or None.
     skip_implied
         Whether pairs are not asked if their answer follows from earlier answers.
+    confidence
+        The expected recall at which the session ends; None for the strategy's own rule.
     """
 
     id: str
@@ -53,10 +55,12 @@ class PreferenceTask:
     strategy: str = "tournament"
     prior: tuple[str, ...] | None = None
     skip_implied: bool = True
+    confidence: float | None = None
     tool: ClassVar[Tool] = "preference"
 
     def __post_init__(self) -> None:
         _check_documents(self.documents, self.query)
+        check_confidence(self.confidence, self.strategy)
         strategy_named(self.strategy)
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise UsageError(f"expected k of 1 or more, got {self.k!r}")
@@ -69,12 +73,14 @@ class PreferenceTask:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the task, as JSON."""
-        return {
+        settings = {
             "k": self.k,
             "strategy": self.strategy,
             "prior": self.prior and list(self.prior),
             "skip_implied": self.skip_implied,
         }
+        # Older stores have no confidence, and a task without one must equal theirs.
+        return settings | ({} if self.confidence is None else {"confidence": self.confidence})
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,7 @@ def make_tasks(
     strategy: str = "tournament",
     prior: bool = False,
     skip_implied: bool = True,
+    confidence: float | None = None,
     grades: Sequence[str] = FIVE_GRADES,
     seed: int = 0,
 ) -> list[Task]:
@@ -161,7 +168,7 @@ def make_tasks(
         (assessor, query, tool), see ``podium.labelling.assignments``.
     pool
         The queries with their documents.
-    k, strategy, skip_implied
+    k, strategy, skip_implied, confidence
         Settings of preference tasks.
     prior
         Whether preference tasks start from the order of the pool's scores; then all documents need
@@ -189,7 +196,10 @@ def make_tasks(
         settings: dict[str, Any] = {"grades": tuple(grades)}
         if tool == "preference":
             order = query.prior if prior else None
-            settings = {"k": k, "strategy": strategy, "prior": order, "skip_implied": skip_implied}
+            settings = {
+                "k": k, "strategy": strategy, "prior": order, "skip_implied": skip_implied,
+                "confidence": confidence,
+            }  # fmt: skip
         tasks.append(make_task(tool, digest.hex()[:20], query_id, assessor, documents, settings))
     return tasks
 

@@ -28,7 +28,7 @@ class TaskPlan:
     ----------
     queries
         Ids; all queries of the store by default.
-    k, prior, strategy
+    k, prior, strategy, confidence
         As in `PreferenceTask`. The strategy is ``"bayesian"`` by default, because machines err.
     seed
         The seed of the order of documents.
@@ -39,6 +39,7 @@ class TaskPlan:
     prior: bool = False
     strategy: str = "bayesian"
     seed: int = 0
+    confidence: float | None = None
 
 
 def machine_record(
@@ -80,7 +81,7 @@ def plan_tasks(
     k = plan.k or max((task.k for task in preferences), default=10)
     return make_tasks(
         [(name, query, tool) for query in queries], pool, k=k, strategy=plan.strategy,
-        prior=plan.prior, grades=grades, seed=plan.seed,
+        prior=plan.prior, grades=grades, seed=plan.seed, confidence=plan.confidence,
     )  # fmt: skip
 
 

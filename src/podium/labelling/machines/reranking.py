@@ -14,7 +14,7 @@ from podium.labelling.machines.question_prompts import QuestionPrompts
 from podium.labelling.machines.session_judge import AssessmentSettings, SessionJudge
 from podium.labelling.pools import Pool, PoolQuery
 from podium.labelling.session import Session
-from podium.labelling.strategies.strategy_run import strategy_named
+from podium.labelling.strategies.strategy_run import check_confidence, strategy_named
 from podium.labelling.tasks import PreferenceTask
 
 
@@ -36,6 +36,9 @@ class RerankSettings:
         A strategy that does not trust single answers.
     prior
         Whether the order of the list is a start, trusted as far as the answers agree with it.
+    confidence
+        The expected recall of the first k places at which a list is done; None for the strategy's own
+        rule.
 
     Examples
     --------
@@ -55,6 +58,7 @@ bayesian, got heap
     threads: int = 4
     strategy: str = "bayesian"
     prior: bool = True
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         if min(self.k, self.depth) < 1 or (self.questions is not None and self.questions < 0):
@@ -67,6 +71,7 @@ bayesian, got heap
                 "expected a strategy that has a probable top k when a budget ends, such as bayesian, got "
                 f"{self.strategy}"
             )
+        check_confidence(self.confidence, self.strategy)
         if self.ask not in ("pairs", "sets"):
             raise UsageError(f"expected pairs or sets as questions about a list, got {self.ask!r}")
         self.judging  # noqa: B018 - checks the other settings
@@ -84,8 +89,9 @@ bayesian, got heap
         head = tuple(document.id for document in query.documents[: self.depth])
         order = head if self.prior else None
         return PreferenceTask(
-            f"rerank {query.id}", query.id, "machine", head, self.k, self.strategy, order
-        )
+            f"rerank {query.id}", query.id, "machine", head, self.k, self.strategy, order,
+            confidence=self.confidence,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from podium.labelling.strategies.strategy import Comparisons, Strategy
 from podium.labelling.strategies.tournament import Tournament
 from podium.typing import Floats, Rows
 
-ENOUGH_RECALL = 0.94
+ENOUGH_RECALL = 0.92
 """The expected recall of the top k at which a run with contradicting answers ends."""
-ENOUGH_ORDER = 0.7
+ENOUGH_ORDER = 0.62
 """The mean expected recall within the top k (of its first tenth, third and so on) at that moment."""
 ORDER_WEIGHT = 0.1
 """The weight of information about the order within the top k."""
@@ -44,7 +44,8 @@ class Bayesian(Strategy):
     The next question is the pair whose answer tells most about who is in the top k, and with a small
     weight about the order within it. A doubtful pair is asked again. The run ends when the expected
     recall is `ENOUGH_RECALL`. As long as no answer contradicts the others, it ends only when they imply
-    the whole order of the top k. So answers without errors give the exact result.
+    the whole order of the top k. So answers without errors give the exact result. With a `confidence`,
+    it ends as soon as the expected recall reaches that number.
 
     Error rates are fitted on the way: one per assessor, with a bias for one side. A prior is trusted
     as far as the answers agree with it.
@@ -58,8 +59,14 @@ class Bayesian(Strategy):
     name = "bayesian"
     trusts_answers = False
 
-    def __init__(self, order: Sequence[DocumentId], k: int, prior: bool = False) -> None:
-        super().__init__(order, k, prior)
+    def __init__(
+        self,
+        order: Sequence[DocumentId],
+        k: int,
+        prior: bool = False,
+        confidence: float | None = None,
+    ) -> None:
+        super().__init__(order, k, prior, confidence)
         self._view: _View | None = None
 
     def find_top_k(self) -> Comparisons[list[DocumentId]]:
@@ -79,13 +86,21 @@ class Bayesian(Strategy):
         """The expected recall of the top k by the answers so far."""
         return self._current_view().recall
 
+    @property
+    def memberships(self) -> dict[DocumentId, float]:
+        """The probability of each document to be in the top k; documents that are out have 0."""
+        view, chances = self._current_view(), dict.fromkeys(self.order, 0.0)
+        for group, chance in zip(view.alive.tolist(), view.members[0].tolist(), strict=True):
+            chances.update((self.order[d], chance) for d in view.answers.tied[group])
+        return chances
+
     def remaining(self, rejected_documents: Collection[DocumentId], skip_implied: bool) -> float:
         """Return the bits still missing, times the answers that a bit has cost so far.
 
         At first a bit costs 3 / (1 - h(e)) answers for an error rate of e, as in simulated runs.
         """
         view = self._current_view()
-        start = _View(self.order, self.k, self.prior, RunEvidence(self.order))
+        start = _View(self.order, self.k, self.prior, RunEvidence(self.order), self.confidence)
         answers = len(self.evidence.judgments)
         gained = max(0.0, start.missing_bits - view.missing_bits)
         usual = 3.0 / max(0.05, 1 - float(_bits(view.belief.errors)))
@@ -96,7 +111,7 @@ class Bayesian(Strategy):
     def _current_view(self) -> _View:
         n_judgments = len(self.evidence.judgments)
         if self._view is None or self._view.n_judgments != n_judgments:
-            self._view = _View(self.order, self.k, self.prior, self.evidence)
+            self._view = _View(self.order, self.k, self.prior, self.evidence, self.confidence)
         return self._view
 
     def _next_pair(self) -> tuple[DocumentId, DocumentId] | None:
@@ -129,7 +144,8 @@ class Bayesian(Strategy):
                 scores = view.score_pairs(view.candidates, view.cuts, view.weights)
                 if scores.max() >= LEAST_INFORMATION:
                     return view, scores, view.candidates
-            if self.evidence.is_consistent and not view.is_determined:
+            wants_order = self.confidence is None or not view.is_sure
+            if wants_order and self.evidence.is_consistent and not view.is_determined:
                 return view, view.score_open_pairs(), view.open_groups
         return view, None, view.candidates
 
@@ -147,6 +163,7 @@ class _View:
     k: int
     prior: bool
     evidence: RunEvidence
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         self.n_judgments = len(self.evidence.judgments)
@@ -228,6 +245,8 @@ class _View:
     @cached_property
     def is_sure(self) -> bool:
         """Whether the top k and its order are probably right."""
+        if self.confidence is not None:
+            return self.recall >= self.confidence
         inner = [self._expected_recall(at) for at in range(1, len(self.cuts))]
         order = sum(inner) / len(inner) if inner else 1.0
         return self.recall >= ENOUGH_RECALL and order >= ENOUGH_ORDER
@@ -240,7 +259,7 @@ class _View:
     @property
     def allowed_bits(self) -> float:
         """About the entropy at which runs end."""
-        return 0.6 * self.k * (1 - ENOUGH_RECALL) * 10
+        return 0.6 * self.k * (1 - (self.confidence or ENOUGH_RECALL)) * 10
 
     @cached_property
     def candidates(self) -> Rows:

@@ -8,17 +8,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from podium import kernels
+from podium.labelling.strategies.answer_errors import CLOSENESS, AnswerErrors
 from podium.labelling.strategies.pair_answers import PairAnswers
 from podium.typing import Floats
 
 SWEEPS = 6
 """Sweeps of the propagation; the assessors' error rates are fitted after each of them."""
-REPLIES = np.array([15.0, 0.5, 0.5])
-"""Answers that every assessor is taken to have given: right ones, and guesses for the left and the right."""
 CORRELATIONS = np.array([0.0, 0.3, 0.5, 0.7, 0.85, 0.95])
 """How well a prior order may agree with the true one; the answers decide between them."""
-_MOST_SURE = 30.0
-"""The largest log ratio of a pair's likelihoods."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +33,8 @@ class PlaceBelief:
         better.
     replies
         Per assessor the share of answers that are right, guesses for the left, guesses for the right.
+    errors
+        The probability that the next answer is wrong.
     """
 
     edges: Floats
@@ -44,11 +43,7 @@ class PlaceBelief:
     less: Floats
     more: Floats
     replies: Floats
-
-    @property
-    def errors(self) -> float:
-        """The probability that the next answer is wrong."""
-        return float(self.replies[:, 1:].sum(axis=1).mean() / 2)
+    errors: float
 
     @property
     def places(self) -> Floats:
@@ -105,50 +100,36 @@ def infer_places(
     beliefs = own / own.sum(axis=1, keepdims=True)
     n_pairs = len(answers.first)
     messages = np.ones((2, n_pairs, len(edges) - 1))
-    replies = np.tile(REPLIES / REPLIES.sum(), (answers.n_assessors, 1))
+    errors, close = AnswerErrors.before(answers), np.zeros(n_pairs)
     less = more = np.ones(n_pairs)
     for _ in range(sweeps if n_pairs else 0):
-        less, more = _likelihoods(answers, replies)
+        close = _closeness(answers, beliefs, edges, n)
+        less, more = errors.likelihoods(answers, close)
         beliefs, messages, better = kernels.sweep_places(
             beliefs, messages, answers.first, answers.second, less, more
         )
-        replies = _fit_replies(answers, replies, better)
+        errors = errors.fit(answers, close, better)
         if prior:
             others = beliefs / own
             trust = _fit_trust(priors, others / others.sum(axis=1, keepdims=True))
             own = np.tensordot(trust, priors, 1)
             beliefs = others * own
             beliefs /= beliefs.sum(axis=1, keepdims=True)
-    return PlaceBelief(edges, beliefs, messages, less, more, replies)
+    rate = errors.rate(answers, close)
+    return PlaceBelief(edges, beliefs, messages, less, more, errors.replies, rate)
 
 
-def _guesses(answers: PairAnswers, replies: Floats) -> Floats:
-    """Return the probability that an answer is a guess for the side that it prefers."""
-    _, left, right = replies[answers.assessor].T
-    either = np.where(answers.side > 0, left, right)
-    return np.asarray(np.where(answers.side == 0, (left + right) / 2, either))
+def _closeness(answers: PairAnswers, beliefs: Floats, edges: Floats, n: int) -> Floats:
+    """Return how close the documents of each pair probably are: 1 for equal ones.
 
-
-def _likelihoods(answers: PairAnswers, replies: Floats) -> tuple[Floats, Floats]:
-    """Return the likelihoods of each pair's answers, the larger one as 1."""
-    guess = _guesses(answers, replies)
-    lead = np.log1p(replies[answers.assessor, 0] / guess)
-    ratio = np.bincount(
-        answers.pair, np.where(answers.is_first, lead, -lead), len(answers.first)
-    ).clip(-_MOST_SURE, _MOST_SURE)
-    return np.exp(np.minimum(ratio, 0)), np.exp(np.minimum(-ratio, 0))
-
-
-def _fit_replies(answers: PairAnswers, replies: Floats, better: Floats) -> Floats:
-    """Return the assessors' shares of right answers and guesses, given who is probably better."""
-    guess, exact = _guesses(answers, replies), replies[answers.assessor, 0]
-    of_pair = better[answers.pair]
-    right = np.where(answers.is_first, of_pair, 1 - of_pair) * exact / (exact + guess)
-    left = (1 - right) * (1 + answers.side) / 2
-    counts = np.tile(REPLIES, (len(replies), 1))
-    for column, share in enumerate((right, left, 1 - right - left)):
-        counts[:, column] += np.bincount(answers.assessor, share, len(replies))
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+    Qualities are normal, so places in the middle are closer than places at the ends.
+    """
+    quality = ndtri((edges[1:] + edges[:-1]) / (2 * n))
+    mean = beliefs @ quality
+    spread = beliefs @ quality**2 - mean**2
+    first, second = answers.first, answers.second
+    squared = (mean[first] - mean[second]) ** 2 + spread[first] + spread[second]
+    return np.asarray(np.exp(-squared / (2 * CLOSENESS**2)))
 
 
 def _fit_trust(priors: Floats, others: Floats) -> Floats:

@@ -34,6 +34,9 @@ class Strategy(ABC):
         How many documents to find, at most as many as there are.
     prior
         Whether the order is a prior: probably better documents first.
+    confidence
+        The expected recall at which to end; None for the strategy's own rule. Only for strategies that do
+        not trust single answers.
     """
 
     name: ClassVar[str]
@@ -42,14 +45,26 @@ class Strategy(ABC):
     evidence: RunEvidence
     """The judgments so far; the run of the strategy sets it and adds them."""
 
-    def __init__(self, order: Sequence[DocumentId], k: int, prior: bool = False) -> None:
+    def __init__(
+        self,
+        order: Sequence[DocumentId],
+        k: int,
+        prior: bool = False,
+        confidence: float | None = None,
+    ) -> None:
         self.order = tuple(order)
         self.k = k
         self.prior = prior
+        self.confidence = confidence
 
     @property
     def certainty(self) -> float | None:
-        """The expected recall of the top k so far; None if the strategy has no belief about it."""
+        """The expected recall of the top k so far; None without a belief about it."""
+        return None
+
+    @property
+    def memberships(self) -> dict[DocumentId, float] | None:
+        """The probability of each document to be in the top k; None without a belief about it."""
         return None
 
     def levels(self, best: Sequence[DocumentId]) -> tuple[tuple[DocumentId, ...], ...]:

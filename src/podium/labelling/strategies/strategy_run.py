@@ -78,6 +78,9 @@ class StrategyRun:
     skip_implied
         Whether pairs are not asked if their answer follows from earlier answers. If they are asked, a
         contradicting answer is one of the judgments and changes nothing else.
+    confidence
+        The expected recall at which the run ends, above 0 and below 1; None for the strategy's own rule.
+        Only for strategies that do not trust single answers.
 
     Examples
     --------
@@ -99,16 +102,20 @@ class StrategyRun:
         k: int,
         prior: Sequence[DocumentId] | None = None,
         skip_implied: bool = True,
+        confidence: float | None = None,
     ) -> None:
         if not isinstance(k, int) or k < 1:
             raise UsageError(f"expected k of 1 or more, got {k!r}")
         chosen = strategy_named(strategy)
+        check_confidence(confidence, chosen)
         self.k = k
         self.skip_implied = skip_implied
+        self.confidence = confidence
         self.documents = RunEvidence(documents).implied_preferences.documents
         """All documents of the run, in the order of the caller."""
         order = _by_prior(self.documents, prior)
-        self._strategy = chosen(order, min(k, len(order)), prior is not None)
+        options = {} if confidence is None else {"confidence": confidence}
+        self._strategy = chosen(order, min(k, len(order)), prior is not None, **options)
         self._strategy.evidence = self._evidence = RunEvidence(self.documents)
         self._prior = prior
         self._comparisons = self._strategy.find_top_k()
@@ -126,6 +133,7 @@ class StrategyRun:
         *,
         prior: Sequence[DocumentId] | None = None,
         skip_implied: bool = True,
+        confidence: float | None = None,
     ) -> StrategyRun:
         """Return the run after these judgments; each must answer the current question, in either orientation.
 
@@ -137,7 +145,7 @@ class StrategyRun:
         >>> run.step
         Question(a='c', b='a')
         """
-        run = cls(strategy, documents, k, prior, skip_implied)
+        run = cls(strategy, documents, k, prior, skip_implied, confidence)
         for judgment in judgments:
             run.add(judgment)
         return run
@@ -167,8 +175,13 @@ class StrategyRun:
 
     @property
     def certainty(self) -> float | None:
-        """The expected recall of the top k so far; None if the strategy has no belief about it."""
+        """The expected recall of the top k so far; None without a belief about it."""
         return self._strategy.certainty
+
+    @property
+    def memberships(self) -> dict[DocumentId, float] | None:
+        """The probability of each document to be in the top k; None without a belief about it."""
+        return self._strategy.memberships
 
     @property
     def best_so_far(self) -> JudgedTopK:
@@ -281,7 +294,7 @@ class StrategyRun:
         remaining_judgments = self._evidence.judgments[: len(self._evidence.judgments) - steps]
         return StrategyRun.replay(
             type(self._strategy), self.documents, self.k, remaining_judgments,
-            prior=self._prior, skip_implied=self.skip_implied,
+            prior=self._prior, skip_implied=self.skip_implied, confidence=self.confidence,
         )  # fmt: skip
 
     def _advance(self, sign: int | None) -> Question | JudgedTopK:
@@ -327,6 +340,27 @@ class StrategyRun:
                 f"question, got one of {judgment.a!r} and {judgment.b!r}"
             )
         return judgment
+
+
+def check_confidence(confidence: float | None, strategy: str | type[Strategy]) -> None:
+    """Raise if a run of a strategy cannot end at this confidence.
+
+    Examples
+    --------
+    >>> check_confidence(0.9, "heap")
+    Traceback (most recent call last):
+    podium.errors.UsageError: expected no confidence for strategy heap, which trusts every answer; use one \
+that does not, such as bayesian
+    """
+    if confidence is None:
+        return
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise UsageError(f"expected a confidence above 0 and below 1, got {confidence!r}")
+    if strategy_named(strategy).trusts_answers:
+        raise UsageError(
+            f"expected no confidence for strategy {strategy_named(strategy).name}, which trusts every "
+            "answer; use one that does not, such as bayesian"
+        )
 
 
 def _by_prior(

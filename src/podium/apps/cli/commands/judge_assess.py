@@ -80,7 +80,14 @@ def _plan(
     record = machine_record(endpoint, prompts, settings, read_completion_settings(options))
     if options.endpoint == SIMULATED:
         record |= {"endpoint": SIMULATED}
-    plan = TaskPlan(options.query, options.top, options.prior, options.strategy, options.seed)
+    plan = TaskPlan(
+        options.query,
+        options.top,
+        options.prior,
+        options.strategy,
+        options.seed,
+        options.confidence,
+    )
     if settings.ask == "sets" and options.strategy != "bayesian":
         raise UsageError(
             f"expected --strategy bayesian for sets, because {options.strategy} asks for two documents "

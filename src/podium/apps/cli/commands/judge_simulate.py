@@ -16,8 +16,9 @@ from podium.labelling import Simulation
 def run_judge_simulate(options: JudgeSimulateOptions) -> None:
     """Print how many judgments finding the top k takes, with simulated assessors."""
     names = list(dict.fromkeys(options.strategies or labelling.STRATEGIES))
-    for name in names:
-        labelling.strategy_named(name)
+    strategies = [labelling.strategy_named(name) for name in names]
+    if all(strategy.trusts_answers for strategy in strategies):
+        labelling.check_confidence(options.confidence, names[0])
     rates = options.noise or [0.0]
     noise = rates[0] if len(rates) == 1 else rates
     with spinner("simulating"):
@@ -34,8 +35,9 @@ def run_judge_simulate(options: JudgeSimulateOptions) -> None:
                 options.prior_tau,
                 options.errors,  # type: ignore[arg-type]
                 options.left_share,
+                None if strategy.trusts_answers else options.confidence,
             )
-            for name in names
+            for name, strategy in zip(names, strategies, strict=True)
         ]
     if options.json:
         print_json([_describe(simulation) for simulation in simulations])
@@ -47,11 +49,12 @@ def run_judge_simulate(options: JudgeSimulateOptions) -> None:
 def _describe(simulation: Simulation) -> dict[str, Any]:
     settings = (
         "strategy", "n", "k", "noise", "ties", "seed", "skip_implied", "runs", "prior_tau", "errors",
-        "left_share", "mean", "bound", "recall", "overlap", "gain",
+        "left_share", "confidence", "mean", "bound", "recall", "overlap", "gain",
     )  # fmt: skip
     return {
         **{name: getattr(simulation, name) for name in settings},
         "expected_recall": None if math.isnan(simulation.certainty) else simulation.certainty,
+        "calibration": None if math.isnan(simulation.calibration) else simulation.calibration,
         "quantiles": {str(share): value for share, value in simulation.quantiles.items()},
         "most": int(simulation.judgments.max()),
         "judgments": simulation.judgments.tolist(),
@@ -70,6 +73,7 @@ def _print(simulations: Sequence[Simulation], title: str) -> None:
             f"{simulation.overlap:.3f}",
             f"{simulation.gain:.3f}",
             "" if math.isnan(simulation.certainty) else f"{simulation.certainty:.3f}",
+            "" if math.isnan(simulation.calibration) else f"{simulation.calibration:.3f}",
         ]
         for simulation in simulations
     ]
@@ -85,5 +89,6 @@ def _print(simulations: Sequence[Simulation], title: str) -> None:
         "overlap",
         "gain",
         "expected",
+        "at 90 %",
     ]
     print_table(title, headers, rows)

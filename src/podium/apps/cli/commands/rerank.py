@@ -37,6 +37,7 @@ def run_rerank(options: RerankOptions) -> None:
     settings = RerankSettings(
         options.top, options.depth, options.questions, options.ask, options.set_size,
         options.both_orders, options.batch, options.threads, options.strategy, not options.no_prior,
+        options.confidence,
     )  # fmt: skip
     if not options.dry_run:
         check_consent(options)

@@ -250,10 +250,11 @@ def _new_tasks(
     tasks = make_tasks(plan, pool, **settings, seed=options.seed or 0)
     for task in tasks:
         stored = stored_tasks.get(task.id, task).settings
-        for name, value in task.settings.items():
-            if stored[name] != value:
+        for name in {**task.settings, **stored}:
+            before, value = stored.get(name), task.settings.get(name)
+            if before != value:
                 raise DataError(
-                    f"expected {_OPTION_NAMES[name]} {stored[name]!r:.60} for {task.assessor!r:.60} and "
+                    f"expected {_OPTION_NAMES[name]} {before!r:.60} for {task.assessor!r:.60} and "
                     f"query {task.query!r:.60} as the store has it, got {value!r:.60}: a task is not "
                     "changed once it is given; leave the option out, or begin another store"
                 )
@@ -262,7 +263,7 @@ def _new_tasks(
 
 _OPTION_NAMES = {
     "k": "--top", "strategy": "--strategy", "prior": "--prior", "skip_implied": "--ask-implied",
-    "grades": "--grades",
+    "confidence": "--confidence", "grades": "--grades",
 }  # fmt: skip
 
 
@@ -277,6 +278,7 @@ def _settings(options: PlanOptions, tasks: Sequence[Task], tools: set[Any]) -> d
         ("strategy", options.strategy, lambda task: task.strategy, "tournament"),
         ("prior", options.prior, lambda task: task.prior is not None, False),
         ("skip_implied", implied, lambda task: task.skip_implied, True),
+        ("confidence", options.confidence, lambda task: task.confidence, None),
         ("grades", names, lambda task: task.grades, FIVE_GRADES),
     ]
     settings = {}

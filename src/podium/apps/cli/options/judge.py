@@ -107,6 +107,15 @@ class PlanOptions:
             help="tournament, heap, sort or bayesian; by default as in the store's tasks, or tournament."
         ),
     ] = None
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="End a task at this expected recall (bayesian); by default as in the store's tasks, or "
+            "by the strategy's rule.",
+        ),
+    ] = None
     prior: Annotated[
         bool | None,
         typer.Option(

@@ -52,6 +52,14 @@ class JudgeAssessOptions(MachineOptions):
     strategy: Annotated[str, typer.Option(help="The strategy that asks for pairs or sets.")] = (
         "bayesian"
     )
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="End a task at this expected recall (bayesian); .94 and more by default.",
+        ),
+    ] = None
     prior: Annotated[
         bool, typer.Option("--prior", help="Start from the order of the pool's scores.")
     ] = False

@@ -22,6 +22,8 @@ class JudgeSimulateOptions:
     largest number. It also has the bound that no run can exceed, the share of the true top k in the
     result (recall), the mean share of the true top j among the first j (overlap), the qualities
     as a share of the best ones (gain), and the recall that the strategy itself expected.
+    The last column is its calibration: of the documents that it called 87 to 93 % sure to be in the
+    top k, at any time of a run, the share that is.
     """
 
     strategies: Annotated[
@@ -63,6 +65,14 @@ class JudgeSimulateOptions:
             min=-1,
             max=1,
             help="Kendall's tau of a prior order with the true one; no prior if not set.",
+        ),
+    ] = None
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="The expected recall at which runs of bayesian end; its own rule by default.",
         ),
     ] = None
     ask_implied: Annotated[

@@ -59,6 +59,14 @@ class RerankOptions(MachineOptions):
     no_prior: Annotated[
         bool, typer.Option("--no-prior", help="Forget the order of the run within the head.")
     ] = False
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="End a list at this expected recall of its top (see podium judge simulate).",
+        ),
+    ] = None
     batch: Annotated[
         int, typer.Option(min=1, help="Questions about one list at the same time.")
     ] = 1
