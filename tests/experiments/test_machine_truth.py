@@ -11,7 +11,7 @@ from podium.errors import DataError, MachineJudgedWarning
 from podium.experiments.agreement_page import render_agreement
 from podium.experiments.report import Report
 from podium.experiments.truth_effect import read_truths, systems_of_rankers, systems_of_runs
-from podium.labelling.judging_statistics.machine_agreement import machine_agreement
+from podium.labelling.machine_agreement.agreement_with_people import machine_agreement
 from podium.labelling.machines.simulated_endpoint import SimulatedEndpoint
 from podium.labelling.store import Store
 from tests.support.judged_by_machines import let_people_judge

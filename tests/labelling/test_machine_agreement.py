@@ -8,30 +8,30 @@ import pytest
 from scipy.stats import kendalltau, norm
 
 from podium.errors import DataError, UnknownNameError
-from podium.labelling.judging_statistics.answer_agreement import (
+from podium.labelling.judging_statistics.kappa_alpha import cohen_kappa, krippendorff_alpha
+from podium.labelling.judging_statistics.shared_judgments import SharedJudgments
+from podium.labelling.machine_agreement.agreement_intervals import (
     Estimate,
     estimate_share,
     measure_agreement,
     pair_answers,
     resample_queries,
 )
-from podium.labelling.judging_statistics.answer_biases import (
+from podium.labelling.machine_agreement.agreement_tables import agreement_tables
+from podium.labelling.machine_agreement.agreement_with_people import machine_agreement
+from podium.labelling.machine_agreement.answer_biases import (
     StatedPreference,
     length_bias,
     session_preferences,
     side_bias,
 )
-from podium.labelling.judging_statistics.judging_advice import (
+from podium.labelling.machine_agreement.judgments_needed import (
     AdviceInputs,
     advise,
     more_answers,
     wilson_interval,
 )
-from podium.labelling.judging_statistics.kappa_alpha import cohen_kappa, krippendorff_alpha
-from podium.labelling.judging_statistics.machine_agreement import machine_agreement
-from podium.labelling.judging_statistics.machine_tables import agreement_tables
-from podium.labelling.judging_statistics.shared_judgments import SharedJudgments
-from podium.labelling.judging_statistics.system_agreement import system_agreement
+from podium.labelling.machine_agreement.system_ranking import system_agreement
 from podium.labelling.machines.enlistment import TaskPlan
 from podium.labelling.machines.session_judge import AssessmentSettings
 from podium.labelling.machines.simulated_endpoint import SimulatedEndpoint

@@ -10,11 +10,9 @@ from podium.experiments import svg_drawings
 from podium.experiments.page_templates import render_template
 from podium.experiments.report_pictures import Picture
 from podium.experiments.svg_drawings import RankerCurve
-from podium.labelling.judging_statistics.answer_agreement import AnswerAgreement, Estimate
-from podium.labelling.judging_statistics.answer_biases import LENGTH_RATIOS
-from podium.labelling.judging_statistics.judging_advice import wilson_interval
-from podium.labelling.judging_statistics.machine_agreement import MachineAgreement
-from podium.labelling.judging_statistics.machine_tables import (
+from podium.labelling.judging_statistics.summary import StatisticsTable
+from podium.labelling.machine_agreement.agreement_intervals import AnswerAgreement, Estimate
+from podium.labelling.machine_agreement.agreement_tables import (
     advice_table,
     advice_text,
     answer_table,
@@ -24,7 +22,9 @@ from podium.labelling.judging_statistics.machine_tables import (
     system_table,
     version_table,
 )
-from podium.labelling.judging_statistics.summary import StatisticsTable
+from podium.labelling.machine_agreement.agreement_with_people import MachineAgreement
+from podium.labelling.machine_agreement.answer_biases import LENGTH_RATIOS
+from podium.labelling.machine_agreement.judgments_needed import wilson_interval
 
 MAX_QUERIES_SHOWN = 30
 """The number of queries in the picture of queries: those with the lowest agreement."""

@@ -12,9 +12,9 @@ from podium.errors import DataError
 from podium.experiments.compare import compare
 from podium.labelling.grading import Grades
 from podium.labelling.judged_truth import JudgedTruth, grade_truth, position_truth, top_k_truth
-from podium.labelling.judging_statistics.machine_agreement import choose_machine
-from podium.labelling.judging_statistics.system_agreement import SystemAgreement, system_agreement
 from podium.labelling.judgments import JudgedTopK
+from podium.labelling.machine_agreement.agreement_with_people import choose_machine
+from podium.labelling.machine_agreement.system_ranking import SystemAgreement, system_agreement
 from podium.labelling.tasks import Task
 from podium.metrics import evaluate
 from podium.typing import Floats

@@ -17,7 +17,6 @@ from podium.labelling.guidelines import Guidelines, read_guidelines
 from podium.labelling.implied_preferences import ImpliedPreferences
 from podium.labelling.judged_truth import JudgedTruth, grade_truth, position_truth, top_k_truth
 from podium.labelling.judging_statistics.agreement import AssessorAgreement, Opinion, agreement
-from podium.labelling.judging_statistics.figure import plot_statistics
 from podium.labelling.judging_statistics.judgment_times import JudgmentTimes
 from podium.labelling.judging_statistics.kappa_alpha import (
     cohen_kappa,
@@ -27,6 +26,7 @@ from podium.labelling.judging_statistics.kappa_alpha import (
 from podium.labelling.judging_statistics.summary import (
     Statistics,
     StatisticsTable,
+    plot_statistics,
     statistics,
     statistics_of,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podium.counted_nouns import count_text
-from podium.errors import UnknownNameError
+from podium.errors import UnknownNameError, require
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
 from podium.labelling.grading import Grades
@@ -17,7 +17,7 @@ from podium.labelling.judging_statistics.agreement import (
     Opinion,
     agreement,
 )
-from podium.labelling.judging_statistics.agreement_figures import (
+from podium.labelling.judging_statistics.drawings import (
     draw_agreement,
     draw_assessor_times,
     draw_times,
@@ -317,3 +317,21 @@ def _test_table(stats: Statistics) -> StatisticsTable:
 def number_text(value: float, digits: int = 4) -> str:
     """Return a number for people; "-" for nan."""
     return "-" if value != value else f"{value:,.{digits}f}"
+
+
+def plot_statistics(statistics: Statistics) -> Any:
+    """Return a Figure with agreement matrices and the times of judgments by method and by assessor.
+
+    `Statistics.plot` draws one of the panels.
+    """
+    library = require("matplotlib.figure", "report", "drawing a figure")
+    # Without pyplot there is no global state and no window, and any thread may draw.
+    figure = library.Figure(figsize=(11, 7.5), layout="constrained")
+    figure.set_facecolor("white")
+    panels = figure.subplot_mosaic(
+        [["preferences", "grades", "judged"], ["times", "times", "assessors"]]
+    )
+    for what, ax in panels.items():
+        statistics.plot(ax, what=what)
+    figure.suptitle(repr(statistics)[len("Statistics(") : -1], fontsize="medium")
+    return figure

@@ -15,8 +15,8 @@ from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data.atomic_files import atomic_writer, check_target
 from podium.errors import UsageError, require
 from podium.experiments.agreement_page import count_text_columns, render_agreement
-from podium.labelling.judging_statistics.machine_agreement import machine_agreement
-from podium.labelling.judging_statistics.machine_tables import agreement_tables
+from podium.labelling.machine_agreement.agreement_tables import agreement_tables
+from podium.labelling.machine_agreement.agreement_with_people import machine_agreement
 
 
 def run_judge_agreement(options: JudgeAgreementOptions) -> None:

@@ -14,8 +14,7 @@ from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data.atomic_files import check_target
 from podium.errors import UsageError, require
 from podium.experiments.figures import save_figure
-from podium.labelling.judging_statistics.figure import plot_statistics
-from podium.labelling.judging_statistics.summary import statistics
+from podium.labelling.judging_statistics.summary import plot_statistics, statistics
 
 
 def run_judge_stats(options: JudgeStatsOptions) -> None:

@@ -11,7 +11,7 @@ from podium.apps.cli.options.judge_agreement import JudgeAgreementOptions
 from podium.apps.cli.outputs.progress import spinner
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments.truth_effect import read_truths, systems_of_rankers, systems_of_runs
-from podium.labelling.judging_statistics.system_agreement import SystemAgreement
+from podium.labelling.machine_agreement.system_ranking import SystemAgreement
 from podium.registry import RANKERS
 
 if TYPE_CHECKING:

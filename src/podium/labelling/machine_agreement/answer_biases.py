@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from podium.labelling.grading import Graded
-from podium.labelling.judging_statistics.answer_agreement import Estimate, estimate_share
 from podium.labelling.judgments import Judgment
+from podium.labelling.machine_agreement.agreement_intervals import Estimate, estimate_share
 
 if TYPE_CHECKING:
     from podium.labelling.session import Session

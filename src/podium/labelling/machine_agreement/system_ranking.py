@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium.errors import DataError
-from podium.labelling.judging_statistics.answer_agreement import (
+from podium.labelling.machine_agreement.agreement_intervals import (
     Estimate,
     interval_of,
     resample_queries,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from podium.labelling.judging_statistics.answer_agreement import Estimate
+from podium.labelling.machine_agreement.agreement_intervals import Estimate
 
 ENOUGH_HALF_WIDTH = 0.05
 """Half the width of the interval of the agreement that is narrow enough."""

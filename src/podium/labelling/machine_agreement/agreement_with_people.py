@@ -12,7 +12,12 @@ import numpy as np
 from podium.errors import DataError, UnknownNameError
 from podium.labelling.grading import Grades
 from podium.labelling.judging_statistics.agreement import AssessorAgreement, agreement
-from podium.labelling.judging_statistics.answer_agreement import (
+from podium.labelling.judging_statistics.kappa_alpha import Level
+from podium.labelling.judging_statistics.reliability import SelfConsistency, self_consistency
+from podium.labelling.judging_statistics.shared_judgments import SharedJudgments, shared_judgments
+from podium.labelling.judging_statistics.summary import opinions
+from podium.labelling.judgments import JudgedTopK
+from podium.labelling.machine_agreement.agreement_intervals import (
     AnswerAgreement,
     AnswerPairs,
     Estimate,
@@ -21,7 +26,7 @@ from podium.labelling.judging_statistics.answer_agreement import (
     pair_answers,
     resample_queries,
 )
-from podium.labelling.judging_statistics.answer_biases import (
+from podium.labelling.machine_agreement.answer_biases import (
     LengthBias,
     SideBias,
     document_lengths,
@@ -29,23 +34,18 @@ from podium.labelling.judging_statistics.answer_biases import (
     read_preferences,
     side_bias,
 )
-from podium.labelling.judging_statistics.judging_advice import (
+from podium.labelling.machine_agreement.judgments_needed import (
     ENOUGH_HALF_WIDTH,
     AdviceInputs,
     JudgingAdvice,
     advise,
 )
-from podium.labelling.judging_statistics.kappa_alpha import Level
-from podium.labelling.judging_statistics.machine_versions import (
+from podium.labelling.machine_agreement.model_drift import (
     MachineVersion,
     VersionChange,
     compare_versions,
 )
-from podium.labelling.judging_statistics.reliability import SelfConsistency, self_consistency
-from podium.labelling.judging_statistics.shared_judgments import SharedJudgments, shared_judgments
-from podium.labelling.judging_statistics.summary import opinions
-from podium.labelling.judging_statistics.system_agreement import SystemAgreement
-from podium.labelling.judgments import JudgedTopK
+from podium.labelling.machine_agreement.system_ranking import SystemAgreement
 from podium.labelling.tasks import GradeTask, Tool
 from podium.typing import Floats, Ints
 

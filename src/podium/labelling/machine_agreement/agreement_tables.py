@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from podium.counted_nouns import count_text
-from podium.labelling.judging_statistics.answer_agreement import AnswerAgreement
-from podium.labelling.judging_statistics.machine_agreement import (
+from podium.labelling.judging_statistics.reliability import SelfConsistency
+from podium.labelling.judging_statistics.summary import StatisticsTable, number_text
+from podium.labelling.machine_agreement.agreement_intervals import AnswerAgreement
+from podium.labelling.machine_agreement.agreement_with_people import (
     AgreementComparison,
     MachineAgreement,
 )
-from podium.labelling.judging_statistics.reliability import SelfConsistency
-from podium.labelling.judging_statistics.summary import StatisticsTable, number_text
 
 MAX_ADVISED_QUERIES = 20
 """The number of queries that a table of advice shows."""
