@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,10 +29,17 @@ from podium.apps.serving.rule_outcomes import (
 )
 from podium.apps.serving.unapplied_rules import FieldSources, find_unapplied_rules
 from podium.errors import ConflictError, DeadlineError, PodiumError, WorkLimitError
-from podium.postranking import Hide, Rule, RuleStore, postrank, rules_from
-from podium.postranking.rules.context_values import ContextValues, read_context
+from podium.postranking import (
+    Hide,
+    Rule,
+    RuleRequest,
+    RuleStore,
+    postrank,
+    read_request,
+    rules_from,
+)
 from podium.postranking.rules.field_conditions import Fields
-from podium.postranking.settings import DEFAULT_CLASSES, check_day
+from podium.postranking.settings import DEFAULT_CLASSES
 from podium.work_budget import bounded_share, bounded_steps
 
 MAX_RULE_DOCUMENT_PAIRS = 5_000_000
@@ -84,32 +90,23 @@ class ServedRules:
     def activate(self, request: RankRequest | PostrankRequest) -> ActiveRules:
         """Return the rules that are on for a request."""
         rules = self.choose(request.rules)
-        values = read_context(context_of(request), request.query, request.today)
-        day = check_day(values.day if request.today is None else request.today)
+        rule_request = read_request(request.query, context_of(request), request.today)
         if rules is self.rules:
-            return self._activate_served(rules, request.query, day, values)
+            return self._activate_served(rules, rule_request)
         with bounded_steps(MAX_STEPS):
-            numbers = [
-                n for n, r in enumerate(rules) if not r.reason_off(request.query, day, values)
-            ]
-        return ActiveRules(rules, numbers, day, values, self.classes)
+            numbers = [n for n, rule in enumerate(rules) if not rule_request.reason_off(rule)]
+        return ActiveRules(rules, numbers, rule_request, self.classes)
 
-    def _activate_served(
-        self,
-        rules: tuple[Rule, ...],
-        query: str | None,
-        day: datetime.date,
-        values: ContextValues,
-    ) -> ActiveRules:
+    def _activate_served(self, rules: tuple[Rule, ...], request: RuleRequest) -> ActiveRules:
         """Return the rules of the service that are on; none if finding them takes too long."""
         numbers: list[int] = []
         failure = None
         try:
             with bounded_steps(MAX_STEPS), bounded_share(ACTIVATION_SHARE):
-                numbers = self.store.active_numbers(query, day, values)
+                numbers = self.store.active_numbers(request.query, request.day, request.values)
         except (WorkLimitError, DeadlineError) as error:
             failure = degraded_reason(error, len(rules))
-        return ActiveRules(rules, numbers, day, values, self.classes, True, failure)
+        return ActiveRules(rules, numbers, request, self.classes, True, failure)
 
     def sources(self, feature_names: Sequence[str] = ()) -> FieldSources:
         """Return where fields come from, for a request with these features."""
@@ -281,7 +278,7 @@ def apply_rules(
         return RuledList(ids, hidden, yielded, unapplied_rules, inserted)
     return RuledList(
         ids, hidden, yielded, unapplied_rules, inserted,
-        moves_of(result, chosen), outcomes_of(result, chosen, request.query),
+        moves_of(result, chosen), outcomes_of(result, chosen),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,10 +15,9 @@ from podium.apps.serving.body_types import (
 )
 from podium.apps.serving.error_answers import refusal_of
 from podium.errors import ConflictError
-from podium.postranking import PostRanking, Rule
+from podium.postranking import PostRanking, Rule, RuleRequest
 from podium.postranking.result import RuleOutcome
 from podium.postranking.rule_strength import YIELD_TEXTS, StrengthOrder
-from podium.postranking.rules.context_values import ContextValues
 from podium.postranking.settings import DEFAULT_CLASSES
 from podium.work_budget import check_time
 
@@ -32,8 +30,7 @@ class ActiveRules(NamedTuple):
 
     rules: tuple[Rule, ...]
     numbers: list[int]
-    day: datetime.date
-    values: ContextValues
+    request: RuleRequest
     classes: tuple[str, ...] = DEFAULT_CLASSES
     are_served: bool = False
     """Whether they are the rules of the service, which never refuse a list."""
@@ -125,7 +122,7 @@ def moves_of(result: PostRanking, chosen: ActiveRules) -> list[MoveInfo]:
     ]
 
 
-def outcomes_of(result: PostRanking, chosen: ActiveRules, query: str | None) -> list[RuleInfo]:
+def outcomes_of(result: PostRanking, chosen: ActiveRules) -> list[RuleInfo]:
     """Return the outcome of each rule; a rule that is off has the reason as its note."""
     active = dict(zip(chosen.numbers, result.rules, strict=True))
     outcomes = []
@@ -133,7 +130,7 @@ def outcomes_of(result: PostRanking, chosen: ActiveRules, query: str | None) -> 
         outcome = active.get(number)
         if outcome is None:
             check_time()
-            note = rule.reason_off(query, chosen.day, chosen.values) or LEFT_OUT
+            note = chosen.request.reason_off(rule) or LEFT_OUT
             outcomes.append(RuleInfo(rule=rule.label, satisfied=True, slack=0, note=note))
             continue
         outcomes.append(
