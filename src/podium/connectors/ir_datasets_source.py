@@ -96,9 +96,9 @@ class DatasetSource:
             raise DataError(f"{self._name} has no query {unknown[0]!r:.80}, which the run names")
         chosen = _best(lists, k)
         store = self.dataset.docs_store()
-        wanted = [docid for own in chosen.values() for docid, _ in own]
-        documents = store.get_many(wanted)
-        if lacking := [docid for docid in wanted if docid not in documents]:
+        docids = [docid for own in chosen.values() for docid, _ in own]
+        documents = store.get_many(docids)
+        if lacking := [docid for docid in docids if docid not in documents]:
             raise DataError(f"{self._name} has no document {lacking[0]!r:.80}, which the run names")
         return Pool(tuple(_pool_query(queries[qid], own, documents) for qid, own in chosen.items()))
 
@@ -123,9 +123,9 @@ def _best(lists: Run | Qrels, k: int | None) -> dict[str, list[tuple[str, float]
 def _pool_query(
     query: Any, chosen: list[tuple[str, float]], documents: Mapping[str, Any]
 ) -> PoolQuery:
-    shown = tuple(_pool_document(documents[docid], score) for docid, score in chosen)
+    pool_documents = tuple(_pool_document(documents[docid], score) for docid, score in chosen)
     description = getattr(query, "description", "") or ""
-    return PoolQuery(query.query_id, query.default_text(), description, shown)
+    return PoolQuery(query.query_id, query.default_text(), description, pool_documents)
 
 
 def _pool_document(document: Any, score: float) -> PoolDocument:

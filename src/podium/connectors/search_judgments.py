@@ -21,7 +21,7 @@ from podium.typing import Path_
 QUEPID_COLUMNS = ("query", "docid", "rating")
 WORKBENCH_TYPE = "IMPORT_JUDGMENT"
 
-Row = tuple[str, str, float]
+RatingRow = tuple[str, str, float]
 
 
 def read_quepid(path: Path_, queries: Mapping[str, str] | None = None) -> Qrels:
@@ -49,7 +49,7 @@ def read_quepid(path: Path_, queries: Mapping[str, str] | None = None) -> Qrels:
     return qrels_of(_with_ids(_quepid_rows(name), queries, name), name)
 
 
-def _quepid_rows(name: str) -> Iterator[Row]:
+def _quepid_rows(name: str) -> Iterator[RatingRow]:
     with open(name, encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)
         header = tuple(cell.strip().lower() for cell in next(reader, []))
@@ -120,7 +120,7 @@ def _find_ratings(body: Any) -> Any:
     return body.get("_source", body)["judgmentRatings"]
 
 
-def _workbench_rows(ratings: Any, name: str) -> Iterator[Row]:
+def _workbench_rows(ratings: Any, name: str) -> Iterator[RatingRow]:
     # OpenSearch 3.1 had a mapping of queries; later versions have a list.
     if isinstance(ratings, Mapping):
         ratings = [{"query": query, "ratings": own} for query, own in ratings.items()]
@@ -178,7 +178,9 @@ def _rating(text: str, name: str, line: int | None = None) -> float:
     return value
 
 
-def _with_ids(rows: Iterable[Row], queries: Mapping[str, str] | None, name: str) -> Iterator[Row]:
+def _with_ids(
+    rows: Iterable[RatingRow], queries: Mapping[str, str] | None, name: str
+) -> Iterator[RatingRow]:
     """Yield rows with query ids in place of texts."""
     if queries is None:
         yield from rows
@@ -196,7 +198,7 @@ def _with_ids(rows: Iterable[Row], queries: Mapping[str, str] | None, name: str)
         yield id_of[text], docid, label
 
 
-def _with_texts(qrels: Qrels, queries: Mapping[str, str] | None) -> Iterator[Row]:
+def _with_texts(qrels: Qrels, queries: Mapping[str, str] | None) -> Iterator[RatingRow]:
     """Yield rows with the texts of queries."""
     docids, values = list(qrels.docids), qrels.values.tolist()
     if queries is not None and (lacking := [q for q in qrels.qids.tolist() if q not in queries]):
