@@ -62,7 +62,8 @@ soak: $(VENV)/installed-dev
 	  tests/postranking/test_hard_rules.py tests/labelling/test_strategies.py \
 	  tests/rankers/test_forged_models.py tests/rankers/test_model_files.py tests/data/test_damaged_files.py \
 	  tests/podium_papers/test_reproduce.py tests/data/test_placements.py tests/labelling/test_bayesian.py \
-	  tests/clicks/test_counterfactual.py tests/clicks/test_propensities.py tests/features/test_cranfield.py
+	  tests/clicks/test_counterfactual.py tests/clicks/test_propensities.py tests/features/test_cranfield.py \
+	  tests/apps/serving/test_openapi.py
 	rm -rf build/dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/dist .
 	$(BIN)/python tests/installs/extras.py build/dist/*.whl
 	PODIUM_KILLS=20 PODIUM_CUTS=100 $(BIN)/python -m pytest tests/cluster/test_faults.py tests/cluster/test_lambdamart.py

@@ -1,9 +1,6 @@
 """Other packages' rankers, aggregators and the rest: by entry points, and never breaking podium."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +11,7 @@ import pytest
 from podium.data import make_synthetic, write_letor
 from podium.errors import PluginWarning
 from podium.plugins import Registry, check_function, subclasses_of
+from tests.support.forked_code import run_code
 
 MODULE = """
 from dataclasses import dataclass
@@ -143,11 +141,8 @@ def strangers(tmp_path):
     return tmp_path
 
 
-def run(strangers, *arguments):
-    return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(strangers)},
-    )  # fmt: skip
+def run(strangers, code):
+    return run_code(f"import sys\nsys.path.insert(0, {str(strangers)!r})\n{code}")
 
 
 def test_plugins_are_in_the_registries_and_broken_ones_are_named(strangers):
@@ -162,7 +157,7 @@ def test_plugins_are_in_the_registries_and_broken_ones_are_named(strangers):
         "    list(podium.aggregate([['a', 'b', 'c']], 'last-is-first')),\n"
         "    str(podium.metrics.parse('one@3')), podium.AGGREGATORS['borda'].__module__]))\n"
     )
-    done = run(strangers, "-c", code)
+    done = run(strangers, code)
     assert done.returncode == 0, done.stderr
     names, messages, kinds, order, metric, borda = json.loads(done.stdout)
     assert names == ["last-is-first", "stiff-svm", "Always", "gap", "shout"]
@@ -184,13 +179,13 @@ def test_plugins_are_in_the_registries_and_broken_ones_are_named(strangers):
 
 
 def run_commands(strangers, commands):
-    """Run commands of podium in one new process, each of which must succeed."""
+    """Run commands of podium in one process, each of which must succeed."""
     code = (
         "from podium.apps.cli import app\n"
         f"for words in {commands!r}:\n"
         "    assert app(words, standalone_mode=False) in (None, 0)\n"
     )
-    done = run(strangers, "-c", code)
+    done = run(strangers, code)
     assert done.returncode == 0, done.stderr
     return done
 

@@ -13,12 +13,21 @@ LEVELS = {"d0": 3, "d1": 0, "d2": 2, "d3": 1, "d4": 2, "d5": 4}
 def judging(browser, site, task="pairs", strict=True, **options):
     """A page of a task in a browser that knows nothing yet; a script that fails fails the test."""
     with new_page(browser, **options) as (page, wrong):
-        enter(page, site.link())
+        sign_in(page, site.link())
         page.goto(site.page(task))
         ready(page)
         yield page
     if strict:
         assert wrong == []
+
+
+def sign_in(page, link):
+    """What `enter` does, without drawing the two pages."""
+    request = page.context.request
+    token = re.search(r'name="form_token" value="([^"]+)"', request.get(link).text())[1]
+    origin = {"Origin": link.partition("/enter/")[0]}
+    answer = request.post(link, form={"form_token": token}, headers=origin, max_redirects=0)
+    assert answer.status == 303
 
 
 def enter(page, link):
