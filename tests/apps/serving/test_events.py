@@ -4,8 +4,6 @@ import errno
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 
@@ -19,6 +17,7 @@ from podium.apps.serving.event_checking import check_events
 from podium.apps.serving.event_log import EventLog
 from podium.feedback import make_log, read_ubi
 from podium.work_budget import bounded_time
+from tests.support.forked_code import ForkedCode
 from tests.support.ranking_service import (
     error,
     eventually,
@@ -206,11 +205,9 @@ for n in range(200):
 
 @pytest.mark.parametrize("max_bytes", [0, 20_000])
 def test_several_processes_write_whole_lines(log, max_bytes):
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(log), name, str(max_bytes)])
-        for name in "abc"
-    ]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    writers = [ForkedCode(WRITER, str(log), name, str(max_bytes)) for name in "abc"]
+    assert [writer.communicate() for writer in writers] == [("", "")] * 3
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
     found = [one for path in log.parent.iterdir() for one in lines(path.read_text())]
     assert sorted((one["who"], one["n"]) for one in found) == sorted(
         (who, n) for who in "abc" for n in range(200) for _ in range(2)
