@@ -3,6 +3,8 @@
 import contextlib
 import re
 import shlex
+from functools import cache
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,8 +17,16 @@ from tests.support.cli import answer, run
 from tools.examples import run_line
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _prepared_once():
+    """The documents of the library are read and indexed once for each number of queries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tour, "Demo", SimpleNamespace(prepare=cache(tour.Demo.prepare)))
+        yield
+
+
 def run_fork(arguments, folder):
-    """A command of the tour in a fork; other tests start new processes, as the tour does."""
+    """A command of the tour in a fork; one test starts a new process, as the tour does."""
     with contextlib.chdir(folder):
         code, printed = run_line(f"podium {shlex.join(arguments)}")
     assert code == 0, printed
@@ -88,6 +98,7 @@ def test_a_step_that_fails_ends_the_tour_with_its_error(monkeypatch, tmp_path):
 
 def test_json_has_every_step_with_its_command_and_output(monkeypatch, tmp_path):
     monkeypatch.setattr(tour, "STEPS", STEPS[:1])
+    monkeypatch.setattr(tour, "run_podium", run_fork)
     told = answer("tour", tmp_path / "new", "--queries", 40)
     (step,) = told["steps"]
     assert told["folder"] == str(tmp_path / "new")
