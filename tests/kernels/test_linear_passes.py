@@ -93,10 +93,18 @@ def test_the_product_with_any_number_of_levels(native, n_levels):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
+LONG_SIZES = [1, 3000, 0, 20, *[40] * 900, 2500]  # queries shorter and longer than a block
+
+
+@pytest.fixture(scope="module")
+def long_problem():
+    """Enough rows for threads."""
+    return problem(LONG_SIZES, 700, 0, np.float32)
+
+
 @pytest.mark.parametrize("name", PASSES)
-def test_blocks_of_any_queries_and_any_number_of_threads(native, name):
-    sizes = [1, 3000, 0, 20, *[40] * 900, 2500]  # queries shorter and longer than a block
-    d = problem(sizes, 700, 0, np.float32)  # long enough for threads
+def test_blocks_of_any_queries_and_any_number_of_threads(native, name, long_problem):
+    d, sizes = long_problem, LONG_SIZES
     with threadpool_limits(2):
         many = run(native, name, d, d["rows"])
     with threadpool_limits(1):

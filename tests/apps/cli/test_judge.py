@@ -5,10 +5,10 @@ from tests.support.cli import answer, flat, run
 
 
 def test_a_table_of_all_strategies():
-    out = flat(run("judge", "simulate", "--runs", "20").stdout)
-    assert "Judgments for the top 10 of 50 documents, 20 runs" in out
+    out = flat(run("judge", "simulate", "--runs", "5").stdout)
+    assert "Judgments for the top 10 of 50 documents, 5 runs" in out
     for strategy in ("tournament", "heap", "sort"):
-        found = simulate(strategy, 50, 10, runs=20)
+        found = simulate(strategy, 50, 10, runs=5)
         assert f"{strategy} {found.mean:.1f} {found.quantiles[0.05]:.0f}" in out
         assert f"{found.judgments.max()} {found.bound} 1.0000" in out
 
