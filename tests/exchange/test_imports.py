@@ -5,7 +5,6 @@ import json
 import random
 import sys
 import tracemalloc
-import xml.etree.ElementTree as ElementTree
 
 import catboost
 import lightgbm
@@ -34,6 +33,7 @@ from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.lightgbm_checks import MAX_TREE_LEVELS
 from podium.registry import RANKERS, load
 from tests.support.export_targets import TARGETS
+from tests.support.ranklib_reader import ranklib_scores
 from tests.support.small_rankers import small
 
 DATA = small(20, n_features=4, seed=5)
@@ -309,28 +309,6 @@ def ensemble(rng, trees=3, depth=4, width=4):
         text += f'\t<tree id="{i + 1}" weight="{weight}">\n\t\t<split>\n{split(chr(9) * 3, depth)}'
         text += "\t\t</split>\n\t</tree>\n"
     return text + "</ensemble>\n"
-
-
-def ranklib_scores(text, rows):
-    """RankLib's own rules, over an XML parser: features in float32, left where x <= threshold."""
-    bags = [t + "</ensemble>" for t in text.split("</ensemble>")[:-1]]
-    x = rows.astype(np.float32)
-
-    def value(split, row):
-        while split.find("output") is None:
-            feature = int(split.find("feature").text) - 1
-            threshold = np.float32(split.find("threshold").text.replace("Infinity", "inf"))
-            left, right = split.findall("split")
-            split = left if row[feature] <= threshold else right
-        return float(np.float32(split.find("output").text))
-
-    def score(bag, row):
-        trees = ElementTree.fromstring(bag).findall("tree")
-        return sum(
-            float(np.float32(tree.get("weight"))) * value(tree.find("split"), row) for tree in trees
-        )
-
-    return np.array([np.mean([score(bag, row) for bag in bags]) for row in x])
 
 
 @pytest.mark.parametrize(

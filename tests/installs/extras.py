@@ -22,7 +22,7 @@ CODE = {
     + "r = podium.compare(data, ['regression', 'ranksvm'], 'NDCG@5', folds=2, tune=False)\n"
     "assert '<svg' in r.to_html()",
     "web": "import podium.apps.http.connections, podium.apps.serving.app, podium.apps.judging.app",
-    "export": RANKER + "podium.export_model(ranker, 'm.onnx', 'onnx'); import onnx; onnx.load('m.onnx')",
+    "export": RANKER + "podium.export_model(ranker, 'onnx')",
     "dask": DATA
     + "if __name__ == '__main__':\n"
     "    with podium.use('local:1'):\n"
