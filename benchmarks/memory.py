@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import re
 import resource
@@ -99,7 +100,10 @@ def _import_reader(reader: str) -> None:
 
 
 def reset_peak() -> None:
-    """Start the measurement of the peak anew, where the system can."""
+    """Start the measurement of the peak anew, where the system can; freed memory is given back first."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
     if _CLEAR.exists():
         _CLEAR.write_text("5")
 

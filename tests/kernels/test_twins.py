@@ -73,6 +73,22 @@ def test_order_with_tie_keys(native, data):
     assert_same(native.order(scores, ties, offsets), reference.order(scores, ties, offsets))
 
 
+@given(lists(st.sampled_from([0.0, -0.0, 1.0, np.inf, -np.inf, 2.5])), st.integers(0, 2**32))
+def test_only_the_order_itself_is_the_order(native, data, seed):
+    offsets, scores = data
+    order = reference.order(scores, None, offsets)
+    other = order.copy()
+    rng = np.random.default_rng(seed)
+    for a, b in itertools.pairwise(offsets):
+        if rng.random() < 0.5:
+            rng.shuffle(other[a:b])
+    for twin in (native, reference):
+        assert twin.is_order(scores, order, offsets)
+        assert twin.is_order(scores, other, offsets) == np.array_equal(order, other)
+        if len(scores) > 1 and offsets[-1] - offsets[-2] > 1:
+            assert not twin.is_order(np.full(len(scores), np.nan), order, offsets)
+
+
 def test_order_is_what_it_says(native):
     scores = np.array([0.0, -0.0, np.inf, -np.inf, 0.0, 2.0])
     for twin in (native, reference):

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -115,6 +116,22 @@ def test_twins(native, name, d):
         assert part == "gradient" or (a >= 0).all()
     if product is not None:
         assert_close(product(native), product(reference), 1e-11)
+
+
+@given(problems())
+def test_pairs_without_their_curvature(native, d):
+    for k in (native, reference):
+        for kernel, third in (
+            (partial(k.hinge_pairs, power=1), "by_score"),
+            (partial(k.hinge_pairs, power=2), "by_score"),
+            (k.logistic_pairs, "by_level"),
+        ):
+            labels = d["scores"], d["levels"], d[third], d["offsets"]
+            values, gradient, curvature = kernel(*labels, curved=False)
+            expected = kernel(*labels)
+            assert values.tobytes() == expected[0].tobytes()
+            assert gradient.tobytes() == expected[1].tobytes()
+            assert curvature.shape == (0,)
 
 
 @given(problems(), st.integers(0, 20))

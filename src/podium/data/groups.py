@@ -194,11 +194,23 @@ class Groups:
         """Return the runs of equal values as groups of their own."""
         return Groups(np.append(np.flatnonzero(self.run_starts(values)), self.n_rows))
 
+    def positions(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the 1-based position of each row, from the rows best first, query by query.
+
+        Examples
+        --------
+        >>> Groups.from_sizes([2, 1]).positions(np.array([1, 0, 2])).tolist()
+        [2, 1, 1]
+        """
+        places = np.arange(1, self.n_rows + 1)
+        places -= np.repeat(self.offsets[:-1], self.sizes)
+        positions = np.empty(self.n_rows, dtype=np.int64)
+        positions[order] = places
+        return positions
+
     def ranks(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         """The 1-based position of each row in its query's order."""
-        positions = np.empty(self.n_rows, dtype=np.int64)
-        positions[self.order(scores)] = self.places + 1
-        return positions
+        return self.positions(self.order(scores))
 
 
 class QueryBlock(NamedTuple):

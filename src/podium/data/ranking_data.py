@@ -244,16 +244,18 @@ class RankingData(RankingColumns):
         return digest.hexdigest()
 
     def feature_hashes(self, seed: int = 0) -> NDArray[np.uint64]:
-        """Return a number for each document that its features decide; wide rows are read by words."""
+        """Return a number for each document that its features decide, computed once for all fits."""
+        return self.per_document(
+            f"feature hashes, seed {seed}", lambda data: data.hash_features(seed)
+        )
 
-        def compute(data: RankingData) -> NDArray[np.uint64]:
-            features, width = data.X.view(np.uint8), data.X[:1].nbytes
-            if width >= WIDE_ROW_BYTES:
-                return kernels.hash_rows(features, int(seed))
-            bounds = np.arange(len(data) + 1, dtype=np.int64) * width
-            return Strings(features.reshape(-1), bounds).hash(seed)
-
-        return self.per_document(f"feature hashes, seed {seed}", compute)
+    def hash_features(self, seed: int = 0) -> NDArray[np.uint64]:
+        """Return a new number for each document that its features decide; wide rows are read by words."""
+        features, width = self.X.view(np.uint8), self.X[:1].nbytes
+        if width >= WIDE_ROW_BYTES:
+            return kernels.hash_rows(features, int(seed))
+        bounds = np.arange(len(self) + 1, dtype=np.int64) * width
+        return Strings(features.reshape(-1), bounds).hash(seed)
 
     def per_document(
         self, name: str, compute: Callable[[RankingData], NDArray[Any]]

@@ -25,7 +25,9 @@ def position_labels(positions: ArrayLike, k: int) -> NDArray[np.float64]:
     """
     if k < 1:
         raise UsageError(f"expected k of 1 or more, got {k}")
-    return np.maximum(0.0, k + 1 - np.asarray(positions, dtype=np.float64))
+    labels = np.array(positions, dtype=np.float64)
+    np.subtract(k + 1, labels, out=labels)
+    return np.maximum(labels, 0.0, out=labels)
 
 
 def draw_order(
@@ -46,16 +48,14 @@ def draw_order(
     ([4, 2, 3, 1], [0.25, 0.5, 0.33, 1.0])
     """
     check_seed(seed)
-    noise = document_noise(data, seed)
     if tie_break is None:
-        order = data.groups.order(data.y, noise)
+        order = data.groups.order(data.y, document_noise(data, seed))
     else:
+        noise = document_noise(data, seed)
         preference = to_array(tie_break, "tie_break", np.float64)
         data.groups.check(preference, "values in tie_break")
         order = np.lexsort((noise, -preference, -data.y, data.groups.codes))
-    positions = np.empty(len(data), dtype=np.int64)
-    positions[order] = data.groups.places + 1
-    return positions
+    return data.groups.positions(order)
 
 
 def draw_truth(
@@ -117,11 +117,13 @@ def document_noise(data: RankingData, seed: int) -> NDArray[np.float64]:
 def _noise(data: RankingData, seed: int) -> NDArray[np.float64]:
     # Without an id, a document is its features.
     ids = data.docid_column
-    documents = data.feature_hashes(seed) if ids is None else ids.hash(seed)
+    mixed = data.hash_features(seed) if ids is None else ids.hash(seed)
     queries = Strings.of(data.qids.tolist()).hash(seed)
-    mixed = documents ^ np.asarray(data.groups.spread(queries))
+    mixed ^= np.asarray(data.groups.spread(queries))
     # Hash once more, as 8-byte strings: the xor alone keeps too much of its parts.
     packed = Strings(mixed.view(np.uint8), np.arange(0, 8 * len(mixed) + 1, 8, dtype=np.int64))
-    noise = (packed.hash(seed) >> np.uint64(11)).astype(np.float64)
+    bits = packed.hash(seed)
+    bits >>= np.uint64(11)
+    noise = bits.astype(np.float64)
     noise *= 2.0**-53
     return noise

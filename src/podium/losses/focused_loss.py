@@ -75,26 +75,27 @@ class FocusedLoss(Loss):
         """Bind the loss to top-k truth, which is drawn from the labels if they are grades."""
         truth = LabelledLists.from_data(data, seed).truth(self.k)
         top = truth.labels > 0
-        terms = []
+        terms: builtins.list[tuple[BoundLoss, float]] = []
         if self.beta > 0:
-            subset = SubsetLoss(
-                self.list.bind_lists(truth.take(top)), data.groups, np.flatnonzero(top)
-            )
-            terms.append(scale_by_start(subset, self.beta))
+            subset = self.list.bind_lists(truth.take(top))
+            terms.append((SubsetLoss(subset, data.groups, np.flatnonzero(top)), self.beta))
+        labels = truth.labels if self.scale_pairs else top.astype(np.float64)
+        del truth  # numbers per row take memory until they are dropped
         if self.beta < 1:
-            terms.append(scale_by_start(self._pair_term(truth, top), 1 - self.beta))
-        return SumOfLosses(terms)
+            terms.append((self._pair_term(data.groups, labels), 1 - self.beta))
+        del labels
+        return SumOfLosses([scale_by_start(term, share) for term, share in terms])
 
-    def _pair_term(self, truth: LabelledLists, top: Bools) -> BoundLoss:
+    def _pair_term(self, groups: Groups, labels: Floats) -> BoundLoss:
         """Return the loss of the pairs T x F; labels in F are 0, so y_u - y_v = y_u."""
         if self.scale_pairs:
-            return ScaledPairs.from_labels(self.pair, truth.groups, truth.labels)
-        return self.pair.bind_pairs(LabelledPairs.from_labels(truth.groups, top.astype(np.float64)))
+            return ScaledPairs.from_labels(self.pair, groups, labels)
+        return self.pair.bind_pairs(LabelledPairs.from_labels(groups, labels))
 
 
 def scale_by_start(bound: BoundLoss, share: float) -> WeightedLoss:
     """Return a loss divided by its value at zero scores, times a share; 0 if that value is 0."""
-    start, _ = bound(np.zeros(bound.groups.n_rows))
+    start = bound.values(np.zeros(bound.groups.n_rows))
     weight = np.zeros(len(start))
     return WeightedLoss(bound, np.divide(share, start, out=weight, where=start > 0))
 
@@ -130,6 +131,10 @@ class SubsetLoss(BoundLoss):
         """Return values and gradient, 0 outside the subset."""
         values, gradient = self.bound(self.vector(scores)[self.rows])
         return values, self._spread(gradient)
+
+    def values(self, scores: Floats) -> Floats:
+        """Return the values."""
+        return self.bound.values(self.vector(scores)[self.rows])
 
     def curvature(self, scores: Floats) -> Floats:
         """Return the curvature, 0 outside the subset."""

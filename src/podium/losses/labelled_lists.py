@@ -71,12 +71,14 @@ class LabelledLists:
 
     def order(self) -> Rows:
         """Return rows best first, query by query; equal labels are in the drawn order."""
-        return self.groups.order(-self.draw().astype(np.float64))
+        positions = self.draw().astype(np.float64)
+        np.negative(positions, out=positions)
+        return self.groups.order(positions)
 
     def take(self, member: Bools) -> LabelledLists:
         """Return these documents only."""
         rows = np.flatnonzero(member)
-        sizes = np.bincount(self.groups.codes[rows], minlength=len(self.groups))
+        sizes = np.diff(np.searchsorted(rows, self.groups.offsets))
         noise = self.noise
         return LabelledLists(
             Groups.from_sizes(sizes), self.labels[rows], lambda: self.draw()[rows], self.topk,
@@ -92,7 +94,8 @@ class LabelledLists:
         if self.topk is not None:
             return replace(self, labels=np.maximum(self.labels - max(self.topk - k, 0), 0))
         positions = self.draw()
-        drawn = position_labels(positions, k) * self.groups.spread(self.contrast)
+        drawn = position_labels(positions, k)
+        drawn *= self.groups.spread(self.contrast)
         return LabelledLists(self.groups, drawn, lambda: positions, k, self.noise)
 
 

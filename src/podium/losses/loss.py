@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from podium import kernels
 from podium.data import Groups, RankingData
 from podium.errors import UsageError
 from podium.losses.labelled_lists import LabelledLists
@@ -78,7 +79,14 @@ class BoundLoss(ABC):
 
     @abstractmethod
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the value of each query (not weighted) and the gradient, one number per row."""
+        """Return the value of each query (not weighted) and the gradient, one number per row.
+
+        Both are new arrays, which the caller may change.
+        """
+
+    def values(self, scores: Floats) -> Floats:
+        """Return the value of each query alone."""
+        return self(scores)[0]
 
     def curvature(self, scores: Floats) -> Floats:
         """Return the diagonal of the Hessian, one number of 0 or more per row."""
@@ -141,6 +149,8 @@ class KernelLoss(BoundLoss):
         Whether there is no curvature.
     multiply_many
         scores, directions -> the Hessian times each column, if that is faster than one at a time.
+    has_flat_form
+        Whether `evaluate` takes ``curved=False``, and then leaves the curvature out.
     pass_over, multiply_in_pass
         The kernels of `linear_pass` and `product_pass`, if there are any.
     """
@@ -153,6 +163,7 @@ class KernelLoss(BoundLoss):
     bound: Mapping[str, Any]
     flat: bool = False
     multiply_many: Callable[..., Floats] | None = None
+    has_flat_form: bool = False
     pass_over: Callable[..., tuple[Floats, Floats]] | None = None
     multiply_in_pass: Callable[..., tuple[Floats, Floats]] | None = None
 
@@ -170,13 +181,14 @@ class KernelLoss(BoundLoss):
         """Return the arguments of the kernels other than scores and direction."""
         return {**self.bound, "offsets": self.groups.offsets}
 
-    def _evaluate(self, scores: Floats) -> Derivatives:
+    def _evaluate(self, scores: Floats, **how: bool) -> Derivatives:
         scores = self.vector(scores)
-        return self.evaluate(scores, **self.arguments(scores))
+        return self.evaluate(scores, **self.arguments(scores), **how)
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return values and gradient."""
-        values, gradient, _ = self._evaluate(scores)
+        without = {"curved": False} if self.has_flat_form else {}
+        values, gradient, _ = self._evaluate(scores, **without)
         return values, gradient
 
     def curvature(self, scores: Floats) -> Floats:
@@ -223,11 +235,14 @@ class OrderedLoss(KernelLoss):
 
     def arguments(self, scores: Floats) -> dict[str, Any]:
         """Return the bound arguments and the rows by score, best first."""
-        cache = self.__dict__.get("_last_order")
-        if cache is None or not np.array_equal(cache[0], scores):
-            cache = scores.copy(), self.groups.order(scores)
-            self.__dict__["_last_order"] = cache  # a frozen dataclass allows no assignment
-        return {**super().arguments(scores), "order": cache[1]}
+        order = self.__dict__.get("_last_order")
+        if order is None or not kernels.is_order(scores, order, self.groups.offsets):
+            order = self.__dict__["_last_order"] = (
+                None  # frees its memory before the next takes some
+            )
+            order = self.groups.order(scores)
+            self.__dict__["_last_order"] = order  # a frozen dataclass allows no assignment
+        return {**super().arguments(scores), "order": order}
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +298,12 @@ class WeightedLoss(BoundLoss):
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return values and gradient, weighted."""
         values, gradient = self.bound(scores)
-        return values * self.weight, self._rows(gradient)
+        gradient *= self.groups.spread(self.weight)
+        return values * self.weight, gradient
+
+    def values(self, scores: Floats) -> Floats:
+        """Return the values, weighted."""
+        return self.bound.values(scores) * self.weight
 
     def curvature(self, scores: Floats) -> Floats:
         """Return the curvature, weighted."""

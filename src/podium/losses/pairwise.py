@@ -86,6 +86,7 @@ class PairHinge(PairLoss):
             {"levels": pairs.levels},
             flat=not smooth,
             multiply_many=kernels.hinge_pairs_products if smooth else None,
+            has_flat_form=True,
             multiply_in_pass=kernels.hinge_pairs_product_pass if smooth else None,
         )
 
@@ -121,6 +122,7 @@ class PairLogistic(PairLoss):
             kernels.logistic_pairs,
             kernels.logistic_pairs_product,
             {"levels": pairs.levels, "by_level": pairs.by_level},
+            has_flat_form=True,
             pass_over=kernels.logistic_pairs_pass,
         )
 

@@ -61,9 +61,7 @@ def newton_cg(
     [0.5, 1.5]
     """
     if problem.product is None:
-        raise UsageError(
-            "Newton's method needs a loss with a Hessian product, and this loss has none"
-        )
+        raise UsageError("Newton's method needs a Hessian product, and this loss has none")
     w, scores = start.astype(np.float64), problem.scores(start)
     loss, g = problem.loss(scores)
     gradient = problem.pull(g) + problem.l2 * w
@@ -77,11 +75,15 @@ def newton_cg(
     while not stop(gradient_norm) and iteration < max_iter and step > 0:
         iteration += 1
         direction, score_direction = solver(scores, gradient, gradient_norm)
-        step, loss, g = _line_search(
-            problem, w, direction, scores, score_direction, loss, g, iteration
-        )
-        w, scores = w + step * direction, scores + step * score_direction
-        gradient = problem.pull(g) + problem.l2 * w
+        line = _NewtonLine(problem, w, direction, scores, score_direction, iteration)
+        slope = line.slope(g, 0.0)
+        del g  # each number per row is 8 bytes, much beside a row of float32
+        step, loss, lower_g = line.search(loss, slope)
+        if lower_g is not None:
+            g = lower_g
+            w, scores = w + step * direction, line.scores_at(step)
+            gradient = problem.pull(g) + problem.l2 * w
+        del line, score_direction, lower_g
         gradient_norm = float(np.sqrt(norm2(gradient)))
         check_finite(gradient_norm, iteration, "gradient's norm")
         if callback is not None:
@@ -135,7 +137,10 @@ class _DirectionSolver:
             if curvature <= 0:  # a rounding error: the loss is flat and l2 is tiny
                 break
             step = rr / curvature
-            d, Xd, r = d + step * p, Xd + step * forward, r - step * Hp
+            d, r = d + step * p, r - step * Hp
+            forward *= step  # in place: such an array is as long as the data
+            Xd += forward
+            del forward
             rr, before = norm2(r), rr
             if self._was_last_step() or np.sqrt(rr) <= small:
                 break
@@ -160,46 +165,70 @@ def _exact_direction(hessian: Floats, gradient: Floats) -> Floats | None:
         return None
 
 
-def _line_search(
-    problem: LinearProblem, w: Floats, d: Floats, scores: Floats, Xd: Floats,
-    loss: float, g: Floats, iteration: int,
-) -> tuple[float, float, Floats]:  # fmt: skip
-    """Return a step t near the minimum of f(w + t d), with the loss and its gradient there.
+class _NewtonLine:
+    """f(w + t d), with scores that are linear in t, so that no point of it needs a product with X."""
 
-    Regula falsi on the slope: for a convex piecewise quadratic (squared hinge) the slope is
-    piecewise linear, so one or two steps are exact. If the same end of the bracket stays, its slope
-    is halved (the Illinois rule); otherwise the other end would move too slowly. t = 0 if there is
-    no lower point.
-    """
-    linear, quadratic = problem.l2 * float(np.sum(w * d)), problem.l2 * norm2(d)
+    def __init__(
+        self,
+        problem: LinearProblem,
+        w: Floats,
+        d: Floats,
+        scores: Floats,
+        Xd: Floats,
+        iteration: int,
+    ) -> None:
+        self.problem, self.scores, self.Xd, self.iteration = problem, scores, Xd, iteration
+        self.linear, self.quadratic = problem.l2 * float(np.sum(w * d)), problem.l2 * norm2(d)
 
-    def evaluate(t: float) -> tuple[float, float, float, Floats]:
-        loss_t, g_t = problem.loss(scores + t * Xd)
-        value = loss_t + t * linear + 0.5 * t * t * quadratic
-        check_finite(value, iteration)
-        return value, float(np.sum(g_t * Xd)) + linear + t * quadratic, loss_t, g_t
+    def scores_at(self, t: float) -> Floats:
+        """Return the predictions at w + t d."""
+        out = t * self.Xd
+        out += self.scores
+        return np.asarray(out)
 
-    first = float(np.sum(g * Xd)) + linear
-    best, lowest, t = (0.0, loss, g), loss, 1.0
-    low, slope_low, high, slope_high, last = 0.0, first, np.inf, np.inf, 0.0
-    for _ in range(30):
-        value, slope, loss_t, g_t = evaluate(t)
-        if value <= lowest:
-            best, lowest = (t, loss_t, g_t), value
-        if best[0] == t and abs(slope) <= 0.1 * abs(first):
-            break
-        side = np.sign(slope)
-        if slope < 0:
-            low, slope_low, slope_high = t, slope, slope_high / (2 if side == last else 1)
-        else:
-            high, slope_high, slope_low = t, slope, slope_low / (2 if side == last else 1)
-        last = side
-        if np.isinf(high):
-            # Twice as far as a line through the slopes says: they often change less behind t.
-            further = 2 * slope / (first - slope) if slope > first else 1.0
-            t *= 1 + min(1.0, max(0.25, further))
-            continue
-        t = low + (high - low) * slope_low / (slope_low - slope_high)
-        if not low < t < high:
-            break
-    return best
+    def slope(self, g: Floats, t: float) -> float:
+        """Return the derivative with respect to t, from the loss's gradient at the predictions."""
+        return float(np.sum(g * self.Xd)) + self.linear + t * self.quadratic
+
+    def loss(self, t: float) -> tuple[float, float, Floats]:
+        """Return f, the loss alone, and its gradient."""
+        loss, g = self.problem.loss(self.scores_at(t))
+        value = loss + t * self.linear + 0.5 * t * t * self.quadratic
+        check_finite(value, self.iteration)
+        return value, loss, g
+
+    def search(self, loss: float, first: float) -> tuple[float, float, Floats | None]:
+        """Return a step t near the minimum, with the loss and its gradient there.
+
+        Regula falsi on the slope, which is `first` at t = 0: for a convex piecewise quadratic
+        (squared hinge) the slope is piecewise linear, so one or two steps are exact. If the same end
+        of the bracket stays, its slope is halved (the Illinois rule); otherwise the other end would
+        move too slowly. If there is no lower point, t = 0 without a gradient.
+        """
+        best, lowest, t = (0.0, loss), loss, 1.0
+        low, slope_low, high, slope_high, last = 0.0, first, np.inf, np.inf, 0.0
+        for _ in range(30):
+            g: Floats | None = None  # the gradient of the last point frees its memory
+            value, loss_t, g = self.loss(t)
+            slope, tried = self.slope(g, t), t
+            if value <= lowest:
+                best, lowest = (t, loss_t), value
+            if best[0] == t and abs(slope) <= 0.1 * abs(first):
+                break
+            side = np.sign(slope)
+            if slope < 0:
+                low, slope_low, slope_high = t, slope, slope_high / (2 if side == last else 1)
+            else:
+                high, slope_high, slope_low = t, slope, slope_low / (2 if side == last else 1)
+            last = side
+            if np.isinf(high):
+                # Twice as far as a line through the slopes says: they often change less behind t.
+                further = 2 * slope / (first - slope) if slope > first else 1.0
+                t *= 1 + min(1.0, max(0.25, further))
+                continue
+            t = low + (high - low) * slope_low / (slope_low - slope_high)
+            if not low < t < high:
+                break
+        if best[0] != tried:
+            g = self.loss(best[0])[2] if best[0] > 0 else None
+        return *best, g

@@ -59,7 +59,7 @@ class RemoteProblem(LinearProblem):
     def hessian_product(self, scores: Floats, direction: Floats) -> tuple[Floats, Floats]:
         """Return the direction, and the Hessian of f at these weights times it."""
         assert self.product is not None
-        return direction, self.product(scores, direction) + self.l2 * direction
+        return direction.copy(), self.product(scores, direction) + self.l2 * direction
 
 
 @dataclass(frozen=True, eq=False)

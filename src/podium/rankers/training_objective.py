@@ -30,7 +30,8 @@ class TrainingObjective:
 
     bound: BoundLoss
     weight: Floats
-    row_weight: Floats
+    row_weight: Floats | float
+    """The weight of each row's query; one number if all queries have the same."""
 
     @classmethod
     def from_loss(
@@ -43,8 +44,10 @@ class TrainingObjective:
     ) -> TrainingObjective:
         """Bind a loss to data: the mean over active queries, or the sum."""
         bound = loss.bind(data, seed)
-        weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
-        objective = cls(bound, weight, np.asarray(data.groups.spread(weight)))
+        objective = cls(bound, np.ones(data.n_queries), 1.0)
+        if data.query_weight is not None:
+            weight = data.query_weight
+            objective = cls(bound, weight, np.asarray(data.groups.spread(weight)))
         if reduction == "mean" and objective.active_weight > 0:
             return objective.times(1 / objective.active_weight)
         return objective
@@ -69,7 +72,8 @@ class TrainingObjective:
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the loss and its gradient with respect to the scores."""
         values, gradient = self.bound(scores)
-        return float(np.sum(values * self.weight)), gradient * self.row_weight
+        gradient *= self.row_weight
+        return float(np.sum(values * self.weight)), gradient
 
     def in_blocks(self, n_blocks: int) -> BlockLosses:
         """Return the loss as a sum over blocks of queries with about as many rows each."""
@@ -80,14 +84,16 @@ class TrainingObjective:
 
         def evaluate(scores: Floats) -> tuple[Floats, Floats]:
             values, gradient = self.bound(scores)
-            return np.add.reduceat(values * self.weight, starts), gradient * self.row_weight
+            gradient *= self.row_weight
+            return np.add.reduceat(values * self.weight, starts), gradient
 
         return BlockLosses(np.append(offsets[starts], offsets[-1]), evaluate)
 
     def derivatives(self, scores: Floats) -> tuple[float, Floats, Floats]:
         """Return the loss, its gradient and the Hessian's diagonal, or row weights if there is no Hessian."""
         if not self.bound.smooth:
-            return *self(scores), self.row_weight
+            value, gradient = self(scores)
+            return value, gradient, np.full(len(gradient), self.row_weight)
         values, gradient, curvature = self.bound.derivatives(scores)
         total = float(np.sum(values * self.weight))
         return total, gradient * self.row_weight, curvature * self.row_weight
@@ -119,7 +125,8 @@ class TrainingObjective:
     def products(self, scores: Floats, directions: Floats) -> Floats:
         """Return the Hessian times each column of a matrix."""
         out = self.bound.products(scores, directions)
-        out *= self.row_weight[:, None]  # in place, because the array is as large as the features
+        weight = self.row_weight if isinstance(self.row_weight, float) else self.row_weight[:, None]
+        out *= weight  # in place, because the array is as large as the features
         return out
 
     def times(self, factor: float) -> TrainingObjective:

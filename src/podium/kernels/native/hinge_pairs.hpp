@@ -203,13 +203,14 @@ class MarginPairs {
     Row top_ = 0;
 };
 
-// sum over pairs of max(0, 1 - (s_u - s_v))^power; order holds the rows by score.
+// sum over pairs of max(0, 1 - (s_u - s_v))^power; order holds the rows by score. Writes the curvature unless that is
+// null.
 inline void hinge_pairs(const double* scores, const Row* levels, const Row* order, const Row* offsets,
                         Row n_queries, int power, double* values, double* gradient, double* curvature) {
     for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
         const Row first = offsets[q], n = offsets[q + 1] - first;
         std::fill_n(gradient + first, n, 0.0);
-        std::fill_n(curvature + first, n, 0.0);
+        if (curvature != nullptr) std::fill_n(curvature + first, n, 0.0);
         const double middle = n == 0 ? 0 : scores[order[first + n / 2]];  // a common offset must not cost digits
         const auto s = [=](Row row) { return scores[row] - middle; };
         double value = 0;
@@ -219,13 +220,13 @@ inline void hinge_pairs(const double* scores, const Row* levels, const Row* orde
             const double missing = worse.count * (1 - s(u)) + worse.sum;
             value += power == 1 ? missing : missing * (1 - s(u));
             gradient[u] -= power == 1 ? worse.count : 2 * missing;
-            curvature[u] += power == 1 ? 0 : 2 * worse.count;
+            if (curvature != nullptr && power != 1) curvature[u] += 2 * worse.count;
         };
         const auto loses = [&](Row v, Tally better) {
             const double missing = better.count * (1 + s(v)) - better.sum;
             value += power == 1 ? 0 : missing * s(v);
             gradient[v] += power == 1 ? better.count : 2 * missing;
-            curvature[v] += power == 1 ? 0 : 2 * better.count;
+            if (curvature != nullptr && power != 1) curvature[v] += 2 * better.count;
         };
         MarginPairs(scores, levels, order + first, n).tally(s, wins, loses);
         values[q] = std::max(value, 0.0);

@@ -21,18 +21,18 @@ Features<T> features_of(const In2<T>& x, const Chosen& rows) {
 template <class T, class Evaluate>
 Pass loss_pass(const In2<T>& x, const In<double>& w, const Chosen& rows, const In<double>& weight,
                const In<Row>& offsets, Row steps, Evaluate evaluate) {
-    const std::size_t n = room(offsets.data()[queries(offsets)]), d = x.shape(1), n_queries = weight.shape(0);
+    const std::size_t d = x.shape(1), n_queries = weight.shape(0);
     std::unique_ptr<double[]> values(new double[n_queries]), out(new double[d]);
     {
         nb::gil_scoped_release unlocked;
-        std::unique_ptr<double[]> scores(new double[n]), gradient(new double[n]);
-        double *s = scores.get(), *g = gradient.get(), *v = values.get();
+        double* v = values.get();
         const double* of_query = weight.data();
         const Row* bounds = offsets.data();
-        linear_pass(features_of(x, rows), w.data(), bounds, queries(offsets), steps, s, g, out.get(), [=](Row q) {
-            v[q] = evaluate(q, s, g);
-            for (Row i = bounds[q]; i < bounds[q + 1]; ++i) g[i] *= of_query[q];
-        });
+        linear_pass(features_of(x, rows), w.data(), bounds, queries(offsets), steps, nullptr, out.get(),
+                    [=](Row q, double* s, double* g) {
+                        v[q] = evaluate(q, s, g);
+                        for (Row i = bounds[q]; i < bounds[q + 1]; ++i) g[i] *= of_query[q];
+                    });
     }
     return {give(std::move(values), {n_queries}), give(std::move(out), {d})};
 }
@@ -102,12 +102,10 @@ Pass hinge_product_pass(const In2<T>& x, const In<double>& w, const Chosen& rows
     std::unique_ptr<double[]> forward(new double[n]), out(new double[d]);
     {
         nb::gil_scoped_release unlocked;
-        std::unique_ptr<double[]> product(new double[n]);
-        double *f = forward.get(), *g = product.get();
         const double *s = scores.data(), *of_query = weight.data();
         const Row *bounds = offsets.data(), *level = levels.data(), *best_first = order.data();
-        linear_pass(features_of(x, rows), w.data(), bounds, queries(offsets), 20 * static_cast<Row>(n), f, g,
-                    out.get(), [=](Row q) {
+        linear_pass(features_of(x, rows), w.data(), bounds, queries(offsets), 20 * static_cast<Row>(n),
+                    forward.get(), out.get(), [=](Row q, const double* f, double* g) {
                         const Row first = bounds[q], size = bounds[q + 1] - first;
                         hinge_product_of_list(s, level, best_first + first, first, size, f, g);
                         for (Row i = first; i < first + size; ++i) g[i] *= of_query[q];

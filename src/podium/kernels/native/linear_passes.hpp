@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "matrix_products.hpp"
@@ -44,11 +45,28 @@ inline std::vector<Row> runs_of_queries(const Row* offsets, Row begin, Row end, 
 // The rows of a block: a constant, so that sums do not depend on the number of threads.
 constexpr Row kPassBlock = 4 * kBlock;
 
-// Calls evaluate(q) for each query when the scores of its rows are there; it writes g of these rows. out = X' g. Where
-// most fits begin, at w = 0, the scores need no product.
+// Room for one number per row of the longest strip. `from(first)` is its place for row 0 if the strip begins at row
+// `first`: so functions of a query count rows from the first row of all, but only a strip takes memory.
+class StripNumbers {
+  public:
+    StripNumbers(const Row* offsets, const std::vector<Row>& strips) {
+        Row most = 0;
+        for (std::size_t i = 0; i + 1 < strips.size(); ++i)
+            most = std::max(most, offsets[strips[i + 1]] - offsets[strips[i]]);
+        numbers_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(most));
+    }
+
+    double* from(Row first) const { return numbers_.get() - first; }
+
+  private:
+    std::unique_ptr<double[]> numbers_;
+};
+
+// Calls evaluate(q, scores, g) for each query when the scores of its rows are there; it writes g of these rows.
+// out = X' g. Where most fits begin, at w = 0, the scores need no product. All scores are kept if `kept` has room.
 template <class T, class Evaluate>
 void linear_pass(const Features<T>& features, const double* w, const Row* offsets, Row n_queries, Row steps,
-                 double* scores, double* g, double* out, Evaluate evaluate) {
+                 double* kept, double* out, Evaluate evaluate) {
     const Row d = features.d, strip_rows = kWindowBytes / 2 / std::max<Row>(1, features.bytes_per_row());
     const std::vector<Row> blocks = runs_of_queries(offsets, 0, n_queries, kPassBlock);
     const Row n_blocks = static_cast<Row>(blocks.size()) - 1;
@@ -58,13 +76,15 @@ void linear_pass(const Features<T>& features, const double* w, const Row* offset
 #pragma omp parallel for schedule(dynamic) if (is_long(offsets[n_queries] * d / 4 + steps))
     for (Row b = 0; b < n_blocks; ++b) {
         const std::vector<Row> strips = runs_of_queries(offsets, blocks[room(b)], blocks[room(b + 1)], strip_rows);
+        const StripNumbers own_scores(offsets, strips), slopes(offsets, strips);
         for (std::size_t i = 0; i + 1 < strips.size(); ++i) {
             const Row first = offsets[strips[i]], n = offsets[strips[i + 1]] - first;
             const Row next = first + n, end = std::min(offsets[n_queries], next + strip_rows);
+            double *scores = kept == nullptr ? own_scores.from(first) : kept, *g = slopes.from(first);
             Ahead ahead = features.ahead(next, end, at_zero ? 2 : 1);  // half of the next rows in each product
             if (at_zero) std::fill_n(scores + first, n, 0.0);
             else features.multiply(first, n, w, scores + first, ahead);
-            for (Row q = strips[i]; q < strips[i + 1]; ++q) evaluate(q);
+            for (Row q = strips[i]; q < strips[i + 1]; ++q) evaluate(q, scores, g);
             features.add(first, n, g + first, sums + b * d, ahead);
         }
     }

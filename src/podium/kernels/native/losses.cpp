@@ -9,16 +9,17 @@ namespace {
 
 using Derivatives = std::tuple<Out<double>, Out<double>, Out<double>>;
 
-// One value per query, and one gradient and curvature per row, from fill(n_queries, values, gradient, curvature).
+// One value per query, and one gradient and curvature per row, from fill(n_queries, values, gradient, curvature). If
+// the curvature is not wanted, it is empty, and fill gets null.
 template <class Fill>
-Derivatives derivatives(const In<double>& scores, const In<Row>& offsets, Fill fill) {
-    const std::size_t q = offsets.shape(0) - 1, n = scores.shape(0);
-    std::unique_ptr<double[]> values(new double[q]), gradient(new double[n]), curvature(new double[n]);
+Derivatives derivatives(const In<double>& scores, const In<Row>& offsets, Fill fill, bool curved = true) {
+    const std::size_t q = offsets.shape(0) - 1, n = scores.shape(0), n_curved = curved ? n : 0;
+    std::unique_ptr<double[]> values(new double[q]), gradient(new double[n]), curvature(new double[n_curved]);
     {
         nb::gil_scoped_release unlocked;
-        fill(static_cast<Row>(q), values.get(), gradient.get(), curvature.get());
+        fill(static_cast<Row>(q), values.get(), gradient.get(), curved ? curvature.get() : nullptr);
     }
-    return {give(std::move(values), {q}), give(std::move(gradient), {n}), give(std::move(curvature), {n})};
+    return {give(std::move(values), {q}), give(std::move(gradient), {n}), give(std::move(curvature), {n_curved})};
 }
 
 // One number per row, from fill(n_queries, out).
@@ -37,12 +38,13 @@ Out<double> per_row(const In<double>& scores, const In<Row>& offsets, Fill fill)
 void bind_losses(nb::module_& m) {
     m.def("hinge_pairs",
           [](const In<double>& scores, const In<Row>& levels, const In<Row>& order, const In<Row>& offsets,
-             int power) {
-              return derivatives(scores, offsets, [&](Row n, double* v, double* g, double* c) {
+             int power, bool curved) {
+              const auto fill = [&](Row n, double* v, double* g, double* c) {
                   hinge_pairs(scores.data(), levels.data(), order.data(), offsets.data(), n, power, v, g, c);
-              });
+              };
+              return derivatives(scores, offsets, fill, curved);
           },
-          "scores"_a, "levels"_a, "order"_a, "offsets"_a, "power"_a);
+          "scores"_a, "levels"_a, "order"_a, "offsets"_a, "power"_a, "curved"_a = true);
     m.def("hinge_pairs_product",
           [](const In<double>& scores, const In<Row>& levels, const In<Row>& order, const In<Row>& offsets,
              const In<double>& direction) {
@@ -68,12 +70,13 @@ void bind_losses(nb::module_& m) {
           "scores"_a, "levels"_a, "order"_a, "offsets"_a, "directions"_a);
     m.def("logistic_pairs",
           [](const In<double>& scores, const In<Row>& levels, const In<Row>& by_level,
-             const In<Row>& offsets) {
-              return derivatives(scores, offsets, [&](Row n, double* v, double* g, double* c) {
+             const In<Row>& offsets, bool curved) {
+              const auto fill = [&](Row n, double* v, double* g, double* c) {
                   logistic_pairs(scores.data(), levels.data(), by_level.data(), offsets.data(), n, v, g, c);
-              });
+              };
+              return derivatives(scores, offsets, fill, curved);
           },
-          "scores"_a, "levels"_a, "by_level"_a, "offsets"_a);
+          "scores"_a, "levels"_a, "by_level"_a, "offsets"_a, "curved"_a = true);
     m.def("logistic_pairs_product",
           [](const In<double>& scores, const In<Row>& levels, const In<Row>& by_level,
              const In<Row>& offsets, const In<double>& direction) {

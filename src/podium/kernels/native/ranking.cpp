@@ -37,6 +37,12 @@ void bind_ranking(nb::module_& m) {
               return give(std::move(out), {scores.shape(0)});
           },
           "scores"_a, "tie_keys"_a.none(), "offsets"_a);
+    m.def("is_order",
+          [](const In<double>& scores, const In<Row>& rows, const In<Row>& offsets) {
+              nb::gil_scoped_release unlocked;
+              return is_order(scores.data(), rows.data(), offsets.data(), queries(offsets));
+          },
+          "scores"_a, "rows"_a, "offsets"_a);
     m.def("string_places",
           [](const In<std::uint8_t>& bytes, const In<Row>& bounds, const In<Row>& offsets) {
               const std::size_t n = bounds.shape(0) - 1;

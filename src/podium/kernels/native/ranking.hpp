@@ -156,6 +156,17 @@ inline void order(const double* scores, const double* tie_keys, const Row* offse
     }
 }
 
+// Whether rows are in the order of `order` without tie keys; it ends at the first query that is not.
+inline bool is_order(const double* scores, const Row* rows, const Row* offsets, Row n_queries) {
+    for (Row q = 0; q < n_queries; ++q) {
+        for (Row i = offsets[q] + 1; i < offsets[q + 1]; ++i) {
+            const double before = scores[rows[i - 1]], own = scores[rows[i]];
+            if (!(before > own || (before == own && rows[i - 1] < rows[i]))) return false;
+        }
+    }
+    return true;
+}
+
 // Rows by score descending, equal scores by packed string, largest first, then by row: trec_eval's order.
 inline void trec_order(const float* scores, const PackedStrings& docids, const Row* offsets, Row n_queries,
                        Row* out) {

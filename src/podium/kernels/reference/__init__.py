@@ -91,6 +91,7 @@ from podium.kernels.reference.ranking import (
     find_relevant as find_relevant,
     first_place as first_place,
     ideal_sum as ideal_sum,
+    is_order as is_order,
     label_levels as label_levels,
     match_strings as match_strings,
     order as order,

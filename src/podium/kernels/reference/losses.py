@@ -30,11 +30,12 @@ def _empty(scores: Floats, offsets: Rows) -> Derivatives:
 
 
 def hinge_pairs(
-    scores: Floats, levels: Rows, order: Rows, offsets: Rows, power: int
+    scores: Floats, levels: Rows, order: Rows, offsets: Rows, power: int, curved: bool = True
 ) -> Derivatives:
     """sum over pairs with level_u > level_v of max(0, 1 - (s_u - s_v))^power.
 
-    order holds the rows by score, best first (the native twin needs it).
+    order holds the rows by score, best first (the native twin needs it). The curvature is empty
+    unless `curved`.
     """
     values, gradient, curvature = _empty(scores, offsets)
     for q, u, lower in _pairs(levels, offsets):
@@ -46,7 +47,7 @@ def hinge_pairs(
         gradient[v] += slope
         curvature[u] += 2 * len(v) * (power == 2)
         curvature[v] += 2 * (power == 2)
-    return values, gradient, curvature
+    return values, gradient, curvature if curved else np.empty(0)
 
 
 def hinge_pairs_product(
@@ -78,10 +79,13 @@ def _logistic(x: Floats) -> tuple[Floats, Floats]:
     return np.log1p(e) + np.maximum(-x, 0), np.where(x >= 0, e, 1) / (1 + e)
 
 
-def logistic_pairs(scores: Floats, levels: Rows, by_level: Rows, offsets: Rows) -> Derivatives:
+def logistic_pairs(
+    scores: Floats, levels: Rows, by_level: Rows, offsets: Rows, curved: bool = True
+) -> Derivatives:
     """sum over pairs with level_u > level_v of log(1 + exp(-(s_u - s_v))).
 
-    by_level holds the rows by level, highest first (the native twin needs it).
+    by_level holds the rows by level, highest first (the native twin needs it). The curvature is
+    empty unless `curved`.
     """
     values, gradient, curvature = _empty(scores, offsets)
     for q, u, v in _pairs(levels, offsets):
@@ -91,7 +95,7 @@ def logistic_pairs(scores: Floats, levels: Rows, by_level: Rows, offsets: Rows) 
         gradient[v] += sigma
         curvature[u] += np.sum(sigma * (1 - sigma))
         curvature[v] += sigma * (1 - sigma)
-    return values, gradient, curvature
+    return values, gradient, curvature if curved else np.empty(0)
 
 
 def logistic_pairs_product(

@@ -26,6 +26,14 @@ def order(scores: Floats, tie_keys: Floats | None, offsets: Rows) -> Rows:
     return out
 
 
+def is_order(scores: Floats, rows: Rows, offsets: Rows) -> bool:
+    """Return whether these are the rows in the order of `order` without tie keys."""
+    before, after = scores[rows[:-1]], scores[rows[1:]]
+    follows = (before > after) | ((before == after) & (rows[:-1] < rows[1:]))
+    starts = np.isin(np.arange(1, len(rows)), offsets)
+    return bool((follows | starts).all())
+
+
 def string_places(bytes: NDArray[np.uint8], bounds: Rows, offsets: Rows) -> Floats:  # noqa: A002
     """Return the place (from 0) of each row in its query if packed strings sort in descending order."""
     text, cuts = bytes.tobytes(), bounds.tolist()
