@@ -45,7 +45,7 @@ def pages() -> Iterator[Path]:
     yield ROOT / "README.md"
     for path in sorted((ROOT / "docs").rglob("*.md")):
         is_generated = path.name in ("cli.md", "benchmarks.md", "results.md")
-        if not is_generated and path.parent.name not in ("api", CONNECTORS.name):
+        if not is_generated and path.parent.name != CONNECTORS.name:
             yield path
 
 

@@ -42,8 +42,8 @@ def main() -> None:
         for name, picture in {
             **photograph_judging(browser, Path(folder)),
             "judging-admin": photograph_admin(browser, Path(folder)),
-            "playground": photograph_playground(browser, demo),
-            "report": photograph_report(browser, demo),
+            **photograph_playground(browser, demo),
+            **photograph_report(browser, demo),
         }.items():
             size = _write_small(picture, PICTURES / f"{name}.png")
             print(f"{name}.png: {size / 1000:.0f} kB")
@@ -76,22 +76,25 @@ def photograph_admin(browser: Any, folder: Path) -> bytes:
         return bytes(page.screenshot())
 
 
-def photograph_playground(browser: Any, demo: Path) -> bytes:
-    """Return the playground with the demo's rules on one of the demo's queries."""
+def photograph_playground(browser: Any, demo: Path) -> dict[str, bytes]:
+    """Return the playground with the demo's rules on one of the demo's queries, also on a phone."""
     files = ("model.podium", "--rules", "rules.yaml", "--samples", "samples.jsonl")
     with _server("serve", *files, "--json", "--port", "0", cwd=demo) as started:
-        page = _new_page(browser)
-        page.goto(started["url"])
+        return _photograph("playground", started["url"], browser)
+
+
+def photograph_report(browser: Any, demo: Path) -> dict[str, bytes]:
+    """Return the first screen of the demo's report, also on a phone."""
+    return _photograph("report", (demo / "report.html").resolve().as_uri(), browser)
+
+
+def _photograph(name: str, url: str, browser: Any) -> dict[str, bytes]:
+    """Return the first screen of a page, on a desktop and on a phone."""
+    pages = {name: _new_page(browser), f"{name}-phone": browser.new_context(**PHONE).new_page()}
+    for page in pages.values():
+        page.goto(url)
         page.wait_for_load_state("networkidle")
-        return bytes(page.screenshot())
-
-
-def photograph_report(browser: Any, demo: Path) -> bytes:
-    """Return the first screen of the demo's report."""
-    page = _new_page(browser)
-    page.goto((demo / "report.html").resolve().as_uri())
-    page.wait_for_load_state("load")
-    return bytes(page.screenshot())
+    return {picture: bytes(page.screenshot()) for picture, page in pages.items()}
 
 
 def _run_demo(folder: Path) -> Path:

@@ -149,6 +149,16 @@ def test_every_room_has_a_page_of_reference(room):
     assert f": {page}\n" in (ROOT / "mkdocs.yml").read_text()
 
 
+@pytest.mark.parametrize("page", sorted(DOCS.glob("api/*.md")), ids=lambda page: page.stem)
+def test_a_page_of_reference_begins_with_what_it_is_for(page):
+    begin = page.read_text().partition("::: ")[0]
+    assert begin.split("\n\n")[1].endswith(".")
+    table = "".join(re.findall(r"^\| .* \| (`.*`.*) \|$", begin, re.MULTILINE))
+    names = set(re.findall(r"`(\w+)[\w.]*`", table)) - {"fit", "predict", "rank", "podium"}
+    room = names and importlib.import_module(f"podium.{page.stem}")
+    assert [name for name in names if not hasattr(room, name)] == []
+
+
 def test_every_file_that_the_architecture_names_is_there():
     text = (DOCS / "architecture.md").read_text()
     names = set(re.findall(r"`([\w./-]+\.(?:py|js|md|hpp))`", text))
