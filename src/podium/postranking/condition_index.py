@@ -182,21 +182,21 @@ class _RequestKeys(dict[KeyKind, set[str | int]]):
         self, index: ConditionIndex, values: ContextValues, today: datetime.date | None
     ) -> None:
         super().__init__()
-        self.index, self.values, self.today = index, values, today
+        self.index, self.context, self.today = index, values, today
 
     def __missing__(self, kind: KeyKind) -> set[str | int]:
-        found = self[kind] = self._find(kind)
-        spend(1 + len(found) // 4)
-        return found
+        keys = self[kind] = self._find(kind)
+        spend(1 + len(keys) // 4)
+        return keys
 
     def _find(self, kind: KeyKind) -> set[str | int]:
         what, name = kind[:2]
         if what in SPAN_KINDS:
-            axis, numbers = self.index.axes[kind], span_values(kind, self.values, self.today)
+            axis, numbers = self.index.axes[kind], span_values(kind, self.context, self.today)
             return {node for number in numbers for node in axis.path_of(number)}
         if what == "absent":
-            return set() if span_values(("number", name), self.values, None) else {""}
-        texts = self.values.texts.get(name, ())
+            return set() if span_values(("number", name), self.context, None) else {""}
+        texts = self.context.texts.get(name, ())
         if what == "is":
             return set(texts)
         if what == "piece":
