@@ -35,9 +35,10 @@ _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILIN
 
 _PODIUM = re.compile(
     r"podium (?P<words>[^|<>;&$`*?#]*?)"
-    r"(?P<files>(?: (?:2>&1|2?[<>] ?[^\s|<>;&$`*?#]+))*)(?: \|(?P<rest>.*))?"
+    r"(?P<files>(?: (?:2>&1|2?[<>] ?[^\s|<>;&$`*?#]+))*)"
+    r"(?: \|(?P<rest>.*)|(?P<echo>; echo \"exit code \$\?\"))?"
 )
-"""A line that a fork can run: podium, files for its streams, and a pipe into other programs."""
+"""A line that a fork can run: podium, files for its streams, and a pipe into programs or its exit code."""
 
 
 def pages() -> Iterator[Path]:
@@ -127,6 +128,8 @@ def _fork_podium(line: re.Match[str], environment: dict[str, str]) -> tuple[int 
         process = FORKS.Process(target=_podium, args=arguments)
         process.start()
         process.join()
+        if line["echo"]:
+            return 0, f"{output.read()}exit code {process.exitcode}\n"
         if line["rest"] is None:
             return process.exitcode, output.read()
         code, printed = _run_shell(line["rest"], environment, output.fileno())
