@@ -1,8 +1,18 @@
-"""The judging app without a network: its tasks, and the browser of an assessor."""
+"""The judging app: without a network, with its tasks and an assessor's browser, or as a server."""
+
+from contextlib import closing
 
 import pytest
 
 from tests.support.judging_client import serving
+from tests.support.judging_site import Site
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A judging server for the tests of one file."""
+    with closing(Site(tmp_path_factory.mktemp("judging"))) as made:
+        yield made
 
 
 @pytest.fixture
