@@ -1,5 +1,7 @@
 """Preparation in the model: steps learned on training queries, applied by every use, kept in the file."""
 
+import weakref
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -8,14 +10,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import podium
-from podium.data import Groups, RankingData, scale_by_query
+from podium.data import Groups, RankingData, make_synthetic, scale_by_query, split
 from podium.ensemble import Bagged, TopRank
 from podium.errors import DataError, ModelFileError, UnknownNameError, UsageError
+from podium.metrics import evaluate
 from podium.rankers import LambdaMART, Prepared, RankBoost, RankSVM, Regression, tune
 from podium.rankers.models import Linear
 from podium.rankers.preparation import Preparation
 from podium.rankers.preparation_statistics import learn_preparation
 from podium.rankers.prepared_model import PreparedModel
+from podium.rankers.shared_preparations import shared_features
 from podium.registry import RANKERS
 from podium.testing import check_ranker
 from tests.support.small_rankers import cheap
@@ -432,3 +436,63 @@ def test_parts_are_complete():
     X = rows(seed=2)
     steps = learn_preparation(rows(), NAMES, impute="mean", scale="zscore", indicators=True)
     np.testing.assert_array_equal(model.preparation.apply(X), steps.apply(X))
+
+
+def test_tune_prepares_the_same_rows_once(monkeypatch):
+    train, valid = split(make_synthetic(n_queries=40, n_features=4, seed=1), [0.7, 0.3])
+    prepared = []
+    apply = Preparation.apply
+
+    def counted(self, X, *more):
+        features = apply(self, X, *more)
+        prepared.append((X is train.X, weakref.ref(features)))
+        return features
+
+    grid = {"C": [1e-4, 1e-3, 1e-2], "scale": ["zscore", "query-zscore"]}
+    settings = [{"C": C, "scale": scale} for scale in grid["scale"] for C in grid["C"]]
+    alone = [
+        evaluate(valid, Prepared("ranksvm").set_params(ranker__C=s["C"], scale=s["scale"])
+                 .fit(train, valid=valid).predict(valid), "NDCG@10")["NDCG@10"].mean
+        for s in settings
+    ]  # fmt: skip
+    monkeypatch.setattr(Preparation, "apply", counted)
+    tuning = tune(Prepared("ranksvm"), train, valid, grid=grid, warm=False)
+    assert [trial.settings for trial in tuning.trace] == settings
+    np.testing.assert_allclose([trial.value for trial in tuning.trace], alone, rtol=1e-12)
+    assert sum(is_train for is_train, _ in prepared) == 2  # once per scale
+    assert (
+        sum(not is_train for is_train, _ in prepared) == 2 + 6
+    )  # and for the scores of each trial
+    assert not any(features() is not None for _, features in prepared)  # nothing is kept
+
+
+def test_transformers_of_equal_parameters_prepare_once(monkeypatch):
+    train, valid = split(make_synthetic(n_queries=40, n_features=4, seed=1), [0.7, 0.3])
+    prepared = []
+    apply = Preparation.apply
+
+    def counted(self, X, *more):
+        prepared.append(X is train.X)
+        return apply(self, X, *more)
+
+    monkeypatch.setattr(Preparation, "apply", counted)
+    scalers = [StandardScaler(), StandardScaler(with_mean=False)]
+    tune(Prepared("ranksvm"), train, valid, grid={"scale": scalers, "C": [1e-3, 1e-2]})
+    assert sum(prepared) == 2
+
+
+def test_prepared_features_of_other_rows_are_not_shared():
+    data = make_synthetic(n_queries=40, n_features=4, seed=1)
+    codes = np.arange(len(data)) // 3
+    ranker = Prepared("ranksvm", scale="query-zscore")
+    others = [
+        data,
+        RankingData.from_arrays(data.X, data.y, qid=codes),
+        data.subset(range(20)),
+        data,
+    ]
+    alone = [clone(ranker).fit(other).predict(data).tobytes() for other in others]
+    with shared_features():
+        shared = [clone(ranker).fit(other).predict(data).tobytes() for other in others]
+    assert shared == alone
+    assert len(set(alone)) == 3

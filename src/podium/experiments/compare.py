@@ -37,7 +37,7 @@ from podium.experiments.summary import FoldFacts, summarise
 from podium.experiments.text_escapes import escape_text
 from podium.metrics import Metric, mean_over_queries
 from podium.metrics.multiple_testing import CORRECTIONS
-from podium.rankers.binned_features import shared_bins
+from podium.rankers.shared_preparations import shared_features
 from podium.rankers.tuning import Grid
 from podium.typing import Path_
 
@@ -218,7 +218,7 @@ class _ComparisonRun:
         store: CheckpointStore[TimedFoldResult] = CheckpointStore(folder, TimedFoldResult)
         prints = {key: self._fingerprint(cell) for key, cell in by_key.items()} if self.out else {}
         results = self._load(store, prints, len(cells))
-        with shared_bins():
+        with shared_features():
             for key, timed in self._run(by_key, results, n_jobs):
                 results[key] = timed
                 if timed.cell.error is None:  # the next run tries a failed cell again

@@ -41,14 +41,14 @@ class TrainingColumns:
 class SharedBins:
     """The bins of the last fit, for the next fit to the same rows."""
 
-    entries: dict[str, tuple[_BinnedRows, Any]] = field(default_factory=dict)
+    entries: dict[str, tuple[StoredRows, Any]] = field(default_factory=dict)
 
-    def take(self, part: str, rows: _BinnedRows) -> Any:
+    def take(self, part: str, rows: StoredRows) -> Any:
         """Return the data set of these rows, or None."""
         kept_rows, dataset = self.entries.get(part, (None, None))
         return dataset if kept_rows is not None and rows.equals(kept_rows) else None
 
-    def keep(self, part: str, rows: _BinnedRows, dataset: Any) -> None:
+    def keep(self, part: str, rows: StoredRows, dataset: Any) -> None:
         """Keep the data set in place of the last one."""
         self.entries[part] = rows, dataset
 
@@ -84,15 +84,15 @@ def process_bins() -> Iterator[None]:
         _shared_bins.reset(token)
 
 
-class _BinnedRows:
-    """The rows that were binned, and the parameters; the features themselves are not kept alive."""
+class StoredRows:
+    """Rows that were binned or prepared, and the settings; the features themselves are not kept alive."""
 
     def __init__(self, data: RankingData, settings: tuple[Any, ...], reference: Any = None) -> None:
         X, self.rows = data.stored_features()
         self.features, self.settings, self.reference = weakref.ref(X), settings, reference
 
-    def equals(self, other: _BinnedRows) -> bool:
-        """Whether the bins are the same, too."""
+    def equals(self, other: StoredRows) -> bool:
+        """Whether what was made of the rows is the same, too."""
         features = self.features()
         return (
             features is not None
@@ -116,7 +116,7 @@ def bin_training_rows(
     # LightGBM cannot take queries or weights back from a data set.
     has_queries, has_weights = columns.sizes is not None, columns.weight is not None
     settings = (has_queries, has_weights, *(parameters[name] for name in BINNING_PARAMETERS))
-    shared, rows = _shared_bins.get(), _BinnedRows(train, settings)
+    shared, rows = _shared_bins.get(), StoredRows(train, settings)
     dataset = None if shared is None else shared.take("train", rows)
     if dataset is not None:
         dataset.set_label(columns.labels)
@@ -133,7 +133,7 @@ def bin_training_rows(
 
 def bin_validation_rows(dataset: Any, valid: RankingData, parameters: dict[str, Any]) -> Any:
     """Return LightGBM's data set of the validation rows, in the bins of the training rows."""
-    shared, rows = _shared_bins.get(), _BinnedRows(valid, (), dataset)
+    shared, rows = _shared_bins.get(), StoredRows(valid, (), dataset)
     binned = None if shared is None else shared.take("valid", rows)
     if binned is None:
         # Without parameters the data set would set the number of threads back to all cores.

@@ -23,8 +23,14 @@ from podium.rankers.models import Model, check_categories
 from podium.rankers.preparation import Bounds, Imputation, Preparation, Scaling
 from podium.rankers.preparation_statistics import check_bounds, learn_preparation
 from podium.rankers.prepared_model import PreparedModel
+from podium.rankers.shared_preparations import (
+    PreparedFeatures,
+    share_training,
+    share_validation,
+)
 from podium.rankers.transformer_steps import check_imputer, check_scaler, is_transformer
 from podium.rankers.wrapped_ranker import WrappedRanker
+from podium.typing import Matrix
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -88,17 +94,26 @@ class Prepared(WrappedRanker):
         encoding = learn_encoding(train)
         train, valid = _encode(train, encoding), None if valid is None else _encode(valid, encoding)
         names = train.names()
-        X, rows = train.stored_features()
-        preparation = learn_preparation(
-            X, names, impute=self.impute, indicators=self.indicators, scale=self.scale,
-            log1p=self.log1p, clip=self.clip, rows=rows,
+        steps = (
+            _comparable(self.impute), self.indicators, _comparable(self.scale), tuple(self.log1p),
+            dict(self.clip or {}),
         )  # fmt: skip
+        preparation, features = share_training(train, steps, lambda: self._learn_steps(train))
         prepared_valid = None if valid is None else _prepare(valid, preparation, names)
         result, monitor = self.ranker.train_model(
-            _prepare(train, preparation, names), prepared_valid, callback,
+            _with_prepared(train, preparation, features, names), prepared_valid, callback,
             start.model if isinstance(start, PreparedModel) else None, learn,
         )  # fmt: skip
         return replace(result, model=PreparedModel(preparation, result.model, encoding)), monitor
+
+    def _learn_steps(self, train: RankingData) -> PreparedFeatures:
+        """Learn the steps on the training queries, and prepare their features."""
+        X, rows = train.stored_features()
+        preparation = learn_preparation(
+            X, train.names(), impute=self.impute, indicators=self.indicators, scale=self.scale,
+            log1p=self.log1p, clip=self.clip, rows=rows,
+        )  # fmt: skip
+        return PreparedFeatures(preparation, preparation.apply(X, train.groups, rows))
 
     @property
     def learner_name(self) -> str:
@@ -206,6 +221,13 @@ class Prepared(WrappedRanker):
         return int(getattr(self.ranker, "seed", 0))
 
 
+def _comparable(step: Any) -> str:
+    """Return a word, or the name and the parameters of a transformer: equal steps have equal text."""
+    if isinstance(step, str):
+        return step
+    return f"{type(step).__name__}{sorted(step.get_params().items())!r}"
+
+
 def _encode(data: RankingData, encoding: CategoryEncoding | None) -> RankingData:
     """Return the data with categories as numbers."""
     if encoding is None:
@@ -215,7 +237,20 @@ def _encode(data: RankingData, encoding: CategoryEncoding | None) -> RankingData
 
 
 def _prepare(data: RankingData, preparation: Preparation, names: Sequence[str]) -> RankingData:
-    """Return the data with prepared features; the same data if there is nothing to do."""
-    X, rows = data.stored_features()
-    prepared = preparation.apply(X, data.groups, rows)
-    return data if prepared is X else data.with_features(prepared, preparation.output_names(names))
+    """Return validation data with prepared features."""
+
+    def prepare() -> PreparedFeatures:
+        X, rows = data.stored_features()
+        return PreparedFeatures(preparation, preparation.apply(X, data.groups, rows))
+
+    features = share_validation(data, preparation, prepare).features
+    return _with_prepared(data, preparation, features, names)
+
+
+def _with_prepared(
+    data: RankingData, preparation: Preparation, features: Matrix, names: Sequence[str]
+) -> RankingData:
+    """Return the data with prepared features; the same data if there was nothing to do."""
+    if features is data.stored_features()[0]:
+        return data
+    return data.with_features(features, preparation.output_names(names))

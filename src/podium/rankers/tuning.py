@@ -15,11 +15,11 @@ from podium.data import RankingData
 from podium.errors import UsageError
 from podium.metrics import Metric, evaluate
 from podium.metrics.naming import resolve
-from podium.rankers.binned_features import shared_bins
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 from podium.rankers.remote_rows import remote_rows
+from podium.rankers.shared_preparations import shared_features
 from podium.rankers.wrapped_ranker import innermost_ranker
 from podium.task_runner import TaskRunner, current_runner
 
@@ -127,7 +127,7 @@ def tune(
     # If rows are on workers, each fit uses the whole cluster.
     if (runner := current_runner()) is not None and remote_rows(train) is None:
         return search.tuning(finished=search.run_on(runner, paths, callback))
-    with shared_bins():
+    with shared_features():
         return search.tuning(finished=search.run(paths, callback))
 
 
@@ -164,7 +164,7 @@ def _fit_chain(
 ) -> list[tuple[Trial, Ranker]]:
     """Fit rankers one after the other, and measure each; a worker of a cluster does so."""
     start, trials = None, []
-    with shared_bins():
+    with shared_features():
         for settings, candidate in chain:
             _fit(candidate, train, valid, None, start)
             start = _next_start(candidate, warm)
