@@ -1015,10 +1015,10 @@ def test_bad_fractions(fractions):
 
 
 def test_too_few_queries_or_parts():
-    with pytest.raises(
-        errors.DataError, match="one query in each of 3 parts, got 1/0/1 of 2 queries"
-    ):
+    with pytest.raises(errors.DataError, match=r"one query in each of 3 parts, got 2 queries; use"):
         split(small(), [0.4, 0.3, 0.3])
+    with pytest.raises(errors.DataError, match="of 2 parts, got 2 queries cut as 2/0"):
+        split(small(), [0.9, 0.1])
     with pytest.raises(errors.DataError, match="one query in each of 5 parts"):
         kfold(small(), 5)
     with pytest.raises(errors.UsageError, match="at least 2 folds"):

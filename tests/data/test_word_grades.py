@@ -54,7 +54,9 @@ def test_the_proposal_can_be_followed(tmp_path):
 def test_words_of_no_usual_scale_must_be_ordered(tmp_path):
     path = write(tmp_path / "w.csv", ["tin", "gold"])
     (line,) = run("data", "info", path, code=1).stderr.splitlines()
-    assert line.endswith("--grades tin=0,gold=1, in the right order; this is the order of the file")
+    assert line.endswith(
+        "--grades tin=0,gold=1 (the order is that of the file: correct the numbers)"
+    )
 
 
 def test_other_problems_are_listed_beside_it(tmp_path):

@@ -207,7 +207,9 @@ def check_target(path: Path_, *sources: Path_) -> Path:
         if Path(os.path.realpath(source)) == target:
             raise OSError(f"cannot write {path}: it is one of the files to be read")
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {target.parent}")
+        raise FileNotFoundError(
+            f"cannot write {path}: there is no folder {target.parent}; make it first, or correct the name"
+        )
     if target.exists() and not target.is_file():
         raise OSError(f"cannot write {path}: it is not a file")
     if not os.access(target.parent, os.W_OK):

@@ -22,6 +22,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
 _RUN_LINE = re.compile(r"\S+\s+Q0\s+\S+\s+\d+\s+\S+\s+\S+", re.IGNORECASE)
 FIELD_SEPARATORS = ",;|\t"
 """What may stand between the fields of a .csv file; the most frequent one of the first line does."""
+_RENAME = "rename the column that has them to id"
 _EXPECTED = "documents as a table or JSON lines, one per row"
 Records = dict[str, dict[str, Any]]
 
@@ -63,13 +64,15 @@ def _id_column(names: Iterable[str], path: str, line: int) -> str:
     if column is None:
         got = ", ".join(by_name.values())
         if _RUN_LINE.fullmatch(got):
-            got += (
-                ", which is a line of a TREC run; give a table of documents, as CSV or JSON lines"
-            )
+            remedy = "give a table of documents, as CSV or JSON lines"
+            raise MalformedLineError(
+                f"expected a table of documents, got {got}, which is a line of a TREC run",
+                path=path, line=line,
+            ).advise(python=remedy, command_line=remedy)  # fmt: skip
         raise MalformedLineError(
             f"expected a column of document ids ({', '.join(ID_NAMES)}), got {got}",
             path=path, line=line,
-        )  # fmt: skip
+        ).advise(python=_RENAME, command_line=_RENAME)  # fmt: skip
     return column
 
 

@@ -37,7 +37,10 @@ def fraction_cuts(fractions: Sequence[float], n_queries: int) -> NDArray[np.int6
     """Return where parts with these shares of the queries end, without the last; raise for wrong shares."""
     shares = to_array(fractions, "fractions", np.float64)
     if len(shares) == 0 or (shares <= 0).any() or not np.isclose(shares.sum(), 1):
-        raise UsageError(f"expected fractions above 0 that add up to 1, got {list(fractions)}")
+        raise UsageError(
+            "expected fractions above 0 that add up to 1, got "
+            + ", ".join(f"{share:g}" for share in shares.tolist())
+        )
     return np.asarray(np.round(np.cumsum(shares)[:-1] * n_queries).astype(np.int64))
 
 
@@ -55,7 +58,7 @@ def cut_queries(qids: Sequence[str], cuts: NDArray[np.int64], seed: int) -> list
     if min(sizes) < 1:
         raise DataError(
             f"expected at least one query in each of {len(sizes)} parts, got "
-            f"{_join_sizes(sizes)} of {count_text(len(qids), 'query')}"
+            f"{count_text(len(qids), 'query')}{_uneven_parts(sizes)}"
         ).advise(
             python="use fewer parts, or larger fractions, or data with more queries",
             command_line="use fewer --folds, or larger --fractions, or data with more queries",
@@ -64,5 +67,8 @@ def cut_queries(qids: Sequence[str], cuts: NDArray[np.int64], seed: int) -> list
     return [np.sort(order[a:b]) for a, b in itertools.pairwise(bounds)]
 
 
-def _join_sizes(sizes: Sequence[int], most: int = 10) -> str:
-    return "/".join([*map(str, sizes[:most]), *(["..."] if len(sizes) > most else [])])
+def _uneven_parts(sizes: Sequence[int], most: int = 10) -> str:
+    """Return the sizes of parts, if there are enough queries for all of them."""
+    if len(sizes) > sum(sizes):
+        return ""
+    return " cut as " + "/".join([*map(str, sizes[:most]), *(["..."] if len(sizes) > most else [])])

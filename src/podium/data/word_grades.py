@@ -72,7 +72,7 @@ def word_grades_error(counts: Counter[str], column: str, path: str | None) -> Da
     numbers = {word: place for place, word in enumerate(words)}
     option = shlex.quote(",".join(f"{word}={place}" for word, place in numbers.items()))
     task = "say what each is worth"
-    order = "" if is_known else ", in the right order; this is the order of the file"
+    order = "" if is_known else " (the order is that of the file: correct the numbers)"
     return MalformedLineError(
         f"expected numbers as labels, got {len(words)} word{'s' * (len(words) != 1)}: {listed}",
         path=path, column=column,

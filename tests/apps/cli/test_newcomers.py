@@ -922,6 +922,27 @@ def test_a_wrong_file_says_what_to_do_with_it(write, name, content, code, messag
     assert message in flat(run("data", "info", name, code=code).stderr)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["train", "regression", "g.csv", "-o", "new/m.podium"], 1, "make it first, or correct the name"),
+        (["data", "split", "g.csv", "parts", "--fractions", "0.8"], 2,
+         "expected --fractions for 2 or 3 parts, as in 0.8,0.2 or 0.6,0.2,0.2, got 0.8"),
+        (["data", "split", "g.csv", "parts", "--fractions", "0.8,0.3"], 2, "add up to 1, got 0.8, 0.3"),
+        (["data", "split", "g.csv", "parts", "--folds", "9"], 1,
+         "expected at least one query in each of 9 parts, got 6 queries; use fewer --folds"),
+        (["compare", "g.csv", "--rankers", "regression", "--baseline", "ranksvm", "--out", "r"], 2,
+         "a baseline is one of --rankers; if it is a feature: --baseline-feature ranksvm"),
+        (["rules", "check", "r.yaml", "--docs", "names.csv"], 1,
+         "got name, brand; rename the column that has them to id"),
+    ],
+)  # fmt: skip
+def test_other_mistakes_say_what_to_do(graded, arguments, code, message):
+    graded("names.csv", "name,brand\nx,y\n")
+    graded("r.yaml", "version: 1\nrules: []\n")
+    assert message in error_of(*arguments, code=code)
+
+
 def test_equal_labels_name_the_file_and_the_option(write):
     write("same.csv", "search_id,sku,grade,price\n1,a,1,2\n1,b,1,1\n")
     assert error_of("train", "ranksvm", "same.csv", "-o", "m.podium", code=1) == (

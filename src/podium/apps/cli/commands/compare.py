@@ -127,7 +127,7 @@ def _check_baseline_feature(feature: str | None, data: RankingData | list[Fold])
     sample = data[0].train if isinstance(data, list) else data
     numbers = [name for name in sample.names() if name not in sample.categories]
     if feature is not None and feature not in numbers:
-        raise UnknownNameError("feature of numbers for --baseline-feature", feature, numbers)
+        raise UnknownNameError("numeric feature in --baseline-feature", feature, numbers)
 
 
 def _with_categories(
@@ -194,7 +194,8 @@ def _check_jobs_and_baseline(
         raise UsageError("expected --jobs of 1 or more, or -1 for all cores, got 0")
     if baseline is not None and baseline not in rankers:
         raise UnknownNameError("baseline among the rankers", baseline, rankers).advise(
-            python="", command_line=f"if it is a feature: --baseline-feature {baseline}"
+            python="",
+            command_line=f"a baseline is one of --rankers; if it is a feature: --baseline-feature {baseline}",
         )
 
 

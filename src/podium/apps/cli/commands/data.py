@@ -313,7 +313,9 @@ def _parse_fractions(text: str) -> list[float]:
     except ValueError:
         raise UsageError(f"expected --fractions such as 0.6,0.2,0.2, got {text!r}") from None
     if len(shares) not in (2, 3):
-        raise UsageError(f"expected 2 or 3 fractions, got {len(shares)}")
+        raise UsageError(
+            f"expected --fractions for 2 or 3 parts, as in 0.8,0.2 or 0.6,0.2,0.2, got {text}"
+        )
     return shares
 
 
