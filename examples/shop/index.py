@@ -1,4 +1,4 @@
-"""Index products.jsonl in the folder index."""
+"""Index products.jsonl: in the folder index, or in the database of SHOP_DATABASE."""
 
 import json
 

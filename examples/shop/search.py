@@ -1,4 +1,4 @@
-"""Search the shop: tantivy retrieves, podium ranks and applies the rules.
+"""Search the shop: the engine retrieves, podium ranks and applies the rules.
 
 python search.py QUERY...
 """

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import podium
-from tests.support import cli
+from tests.support import cli, postgres
 from tests.support.paths import ROOT
 from tests.support.ranking_service import eventually, running
 
@@ -19,7 +19,7 @@ README = (SHOP / "README.md").read_text()
 COMMANDS = [
     line for block in re.findall(r"^```sh\n(.*?)^```$", README, re.M | re.S) for line in block.split("\n")
 ]  # fmt: skip
-MODULES = ("engine", "features", "search")
+MODULES = ("engine", "engine_postgres", "features", "search")
 
 
 @pytest.fixture
@@ -32,6 +32,17 @@ def folder(tmp_path, monkeypatch):
     yield copy
     for name in MODULES:
         sys.modules.pop(name, None)
+
+
+@pytest.fixture(params=["tantivy", "postgresql"])
+def engine(request, folder, monkeypatch):
+    """The folder with one of its two engines."""
+    if request.param == "postgresql":
+        server, name = map(request.getfixturevalue, ("postgres_server", "postgres_database"))
+        postgres.empty(server, name)
+        monkeypatch.setenv("SHOP_DATABASE", server.format(name=name))
+        shutil.copy("engine_postgres.py", "engine.py")
+    return folder
 
 
 def run_lines(lines, capsys, monkeypatch):
@@ -58,7 +69,7 @@ def listed(printed):
     return [(title, float(price)) for title, price in rows]
 
 
-def test_the_commands_of_the_readme_index_rank_and_learn(folder, capsys, monkeypatch):
+def test_the_commands_of_the_readme_index_rank_and_learn(engine, capsys, monkeypatch):
     serve = next(n for n, line in enumerate(COMMANDS) if line.startswith("podium serve"))
     run_lines([line for line in COMMANDS[:serve] if line], capsys, monkeypatch)
     after = [line.replace("600", "250") for line in COMMANDS[serve + 1 :] if line]
@@ -70,7 +81,7 @@ def test_the_commands_of_the_readme_index_rank_and_learn(folder, capsys, monkeyp
         old = podium.load("shop.podium")
         run_lines(after[1:], capsys, monkeypatch)
         later = eventually(lambda: (new := list_of_one_session("tent")) != before and new)
-    in_stock = {p["title"] for p in products(folder) if p["stock"]}
+    in_stock = {p["title"] for p in products(engine) if p["stock"]}
     assert len(printed) == len(before) == len(later) == 10
     assert {title for title, _ in printed + before + later} <= in_stock  # rule 1
     assert any(title.startswith("Acme tent") for title, _ in before[:3])  # rule 2
@@ -99,6 +110,30 @@ def price_share(ranker):
     """How much the price counts, of all weights."""
     weights = podium.explain(ranker)
     return -weights["price"] / sum(map(abs, weights.values()))
+
+
+def test_engines_retrieve_the_same_products(
+    folder, capsys, monkeypatch, postgres_server, postgres_database
+):
+    run_lines(["python make_data.py", "python index.py"], capsys, monkeypatch)
+    monkeypatch.setenv("SHOP_DATABASE", postgres_server.format(name=postgres_database))
+    postgres.empty(postgres_server, postgres_database)
+    engine, other = (importlib.import_module(name) for name in MODULES[:2])
+    other.build_index(products(folder))
+    assert other.FEATURES == engine.FEATURES
+    for query in ("acme tent", "warm jackets", "wind or rain", "100% dry & 'quoted' | (words"):
+        one, two = (
+            {hit["id"]: hit for hit in module.retrieve(query, size=500)}
+            for module in (engine, other)
+        )
+        assert set(one) == set(two)
+        for doc, hit in one.items():
+            assert hit["fields"] == two[doc]["fields"]
+            for name, score in hit["features"].items():
+                assert (score > 0) == (two[doc]["features"][name] > 0)
+    best = {hit["features"]["title_score"] for hit in other.retrieve("acme tent", size=3)}
+    assert len(best) == 1
+    assert other.retrieve("nothing has this word") == other.retrieve("") == []
 
 
 def test_features_are_the_scores_of_each_field(folder, capsys, monkeypatch):
