@@ -1,5 +1,6 @@
 // Vector width: the compiler makes these loops once for every width, and the machine chooses at run time.
-// Sums in them run in kLanes fixed lanes, so that every width gives the same bits.
+// Sums in them run in kLanes fixed lanes, so that every width gives the same bits. -DPODIUM_ONE_WIDTH builds
+// them for the baseline alone; .ci/run compares both builds.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 
 #include "queries.hpp"
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
+#if !defined(PODIUM_ONE_WIDTH) && defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
 #define PODIUM_WIDE 1
 #define PODIUM_ANY_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
