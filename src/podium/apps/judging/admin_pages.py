@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache, partial
 from typing import Any
 
 from fastapi import APIRouter
@@ -19,9 +20,16 @@ from podium.apps.judging.refusals import JSON
 from podium.apps.judging.rendering import Pages
 from podium.apps.judging.sign_in_checks import SignInChecks
 from podium.labelling.disagreements import Disagreement, find_disagreements
+from podium.labelling.judging_statistics.certainty_curves import (
+    LEVELS,
+    CertaintyCurve,
+    certainty_curve,
+    certainty_rows,
+)
 from podium.labelling.store import SessionState, Store
 from podium.labelling.store.administration import PRIORITIES
-from podium.labelling.tasks import FIVE_GRADES, GradeTask
+from podium.labelling.strategies.strategy_run import strategy_named
+from podium.labelling.tasks import FIVE_GRADES, GradeTask, PreferenceTask, Task
 
 MAX_AUDIT_ROWS = 200
 """Entries of the audit log on the page; ``/admin/audit.json`` has all."""
@@ -31,6 +39,9 @@ TASKS_PER_PAGE = 100
 
 MAX_DISAGREEMENT_ROWS = 500
 """Disagreements of a query in the list below the documents."""
+
+MAX_CERTAINTY_TASKS = 200
+"""Tasks whose certainty is computed for one page."""
 
 _WORDS = {">": "1 is better", "<": "2 is better", "~": "Tie", "bad": "Both bad"}
 
@@ -59,6 +70,18 @@ def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages
     async def guidelines_editor(request: Request) -> Response:
         return await show(request, "edit_guidelines.html", _editor, store)
 
+    curve = lru_cache(maxsize=4 * MAX_CERTAINTY_TASKS)(partial(_curve, store))
+
+    @routes.get("/admin/certainty")
+    async def certainty_page(request: Request) -> Response:
+        return await show(request, "certainty.html", _certainty, store, curve)
+
+    @routes.get("/admin/certainty.json")
+    async def certainty_json(request: Request) -> Response:
+        await checks.require_admin(request)
+        values = await run_in_threadpool(_certainty, store, curve)
+        return JSON({"rows": [row.to_dict() for row in values["rows"]]})
+
     @routes.get("/admin/audit")
     async def audit_page(request: Request) -> Response:
         return await show(request, "audit.html", _audit, store)
@@ -75,6 +98,29 @@ def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages
 def _audit(store: Store) -> dict[str, Any]:
     has_machines = any(member.is_machine for member in store.members())
     return {"entries": store.audit_log(MAX_AUDIT_ROWS), "has_machines": has_machines}
+
+
+def _curve(store: Store, task: str, judged: int) -> CertaintyCurve | None:
+    """Return the curve of a task; `judged` is there for caches, because a new judgment makes a new curve."""
+    return certainty_curve(store.session(task))
+
+
+def _certainty(store: Store, curve: Callable[[str, int], CertaintyCurve | None]) -> dict[str, Any]:
+    """Return how sure the lists are, and what that took, for the tasks with the latest judgments."""
+    beliefs = [state for state in store.session_states() if _has_belief(state.task)]
+    latest = sorted(beliefs, key=lambda state: -state.changed)
+    shown = {state.task.id for state in latest[:MAX_CERTAINTY_TASKS]}
+    curves = [curve(s.task.id, s.judged) for s in beliefs if s.task.id in shown]
+    return {
+        "rows": certainty_rows(one for one in curves if one is not None),
+        "levels": LEVELS,
+        "texts": store.query_texts(),
+        "n_left_out": len(beliefs) - len(shown),
+    }
+
+
+def _has_belief(task: Task) -> bool:
+    return isinstance(task, PreferenceTask) and not strategy_named(task.strategy).trusts_answers
 
 
 def _people(store: Store, assessor: str, page: str) -> dict[str, Any]:

@@ -171,11 +171,12 @@ class JudgingService:
         }
 
     def _session_record(self, session: Session, guidelines: int) -> dict[str, Any]:
-        judged, remaining = session.progress
+        (judged, remaining), certainty = session.progress, session.certainty
+        sure = {} if certainty is None else {"certainty": round(certainty, 3)}
         step, idle = self._step(session)
         return {
             "step": step,
-            "progress": {"done": judged, "remaining": round(remaining, 1)},
+            "progress": {"done": judged, "remaining": round(remaining, 1), **sure},
             "idle_seconds": idle,
             "paused": session.paused,
             "last": None if session.last is None else session.last.event,

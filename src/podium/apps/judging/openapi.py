@@ -108,7 +108,11 @@ _SESSION: dict[str, Schema] = {
     "step": {
         "anyOf": [schema_reference(name) for name in ("QuestionStep", "DocumentStep", "DoneStep")]
     },
-    "progress": object_schema("Judgments made and expected.", {"done": COUNT, "remaining": NUMBER}),
+    "progress": object_schema(
+        "Judgments made and expected, and the expected recall of the list if the strategy knows it.",
+        {"done": COUNT, "remaining": NUMBER},
+        certainty=NUMBER,
+    ),
     "idle_seconds": NUMBER
     | {"description": "After so long without a sign of life the clock stops."},
     "paused": {"type": "boolean"},

@@ -74,6 +74,12 @@ ADMIN_PATHS: dict[str, Any] = {
     "/admin/guidelines": {
         "get": page_operation("Edit the guidelines.", "guidelines_editor", _READING, ADMIN)
     },
+    "/admin/certainty": {
+        "get": page_operation("How sure the lists are.", "certainty_page", _READING, ADMIN)
+    },
+    "/admin/certainty.json": {
+        "get": json_operation("How sure the lists are.", "certainty_json", "Certainty", _READING, ADMIN)
+    },
     "/admin/audit": {"get": page_operation("Exports and the audit log.", "audit_page", _READING, ADMIN)},
     "/admin/audit.json": {
         "get": json_operation("The whole audit log.", "audit_json", "AuditLog", _READING, ADMIN)
@@ -158,6 +164,28 @@ ADMIN_SCHEMAS: dict[str, Schema] = _BODY_SCHEMAS | {
             "query": TEXT, "documents": list_of(TEXT), "answer": {"type": ["string", "null"]},
             "grade": {"type": ["integer", "null"]}, "admin": TEXT, "at": {"type": "integer"},
             "note": TEXT,
+        },
+    ),
+    "Certainty": object_schema(
+        "How sure the lists of strategies with a belief are: first of all queries, then of each.",
+        {
+            "rows": list_of(
+                object_schema(
+                    "The mean numbers of judgments, expected recalls, and judgments that levels took.",
+                    {
+                        "query": TEXT, "tasks": COUNT, "judged": NUMBER, "certainty": NUMBER,
+                        "price": list_of(
+                            object_schema(
+                                "After how many judgments tasks were so sure, and how many were.",
+                                {
+                                    "certainty": NUMBER, "judgments": {"type": ["number", "null"]},
+                                    "tasks": COUNT,
+                                },
+                            )
+                        ),
+                    },
+                )
+            )
         },
     ),
     "AuditLog": object_schema(

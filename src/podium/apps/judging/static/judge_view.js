@@ -88,11 +88,12 @@ export class JudgeView {
   /** Update the progress, the clock and the buttons. */
   update({ task, progress, clock, asking, undoable }) {
     const { parts } = this;
-    const { done, remaining } = progress;
+    const { done, remaining, certainty } = progress;
     if (task) {
       const about = Math.ceil(remaining);
       const left = task.kind === "grade" ? `${about} to go` : `about ${about} to go`;
-      const text = `${done} judged, ${about > 0 ? left : "nothing to go"}`;
+      const sure = certainty === undefined ? "" : `, ${Math.floor(100 * certainty)} % sure`;
+      const text = `${done} judged, ${about > 0 ? left : "nothing to go"}${sure}`;
       if (parts.progressText.textContent !== text) parts.progressText.textContent = text;
       parts.progress.max = Math.max(done + remaining, 1);
       parts.progress.value = done;
