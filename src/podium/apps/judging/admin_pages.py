@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import Any
@@ -70,17 +70,7 @@ def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages
     async def guidelines_editor(request: Request) -> Response:
         return await show(request, "edit_guidelines.html", _editor, store)
 
-    curve = lru_cache(maxsize=4 * MAX_CERTAINTY_TASKS)(partial(_curve, store))
-
-    @routes.get("/admin/certainty")
-    async def certainty_page(request: Request) -> Response:
-        return await show(request, "certainty.html", _certainty, store, curve)
-
-    @routes.get("/admin/certainty.json")
-    async def certainty_json(request: Request) -> Response:
-        await checks.require_admin(request)
-        values = await run_in_threadpool(_certainty, store, curve)
-        return JSON({"rows": [row.to_dict() for row in values["rows"]]})
+    _add_certainty_routes(routes, store, checks, show)
 
     @routes.get("/admin/audit")
     async def audit_page(request: Request) -> Response:
@@ -93,6 +83,23 @@ def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages
         return JSON({"entries": [asdict(entry) for entry in entries]})
 
     return routes
+
+
+def _add_certainty_routes(
+    routes: APIRouter, store: Store, checks: SignInChecks, show: Callable[..., Awaitable[Response]]
+) -> None:
+    """Add the page and the JSON that say how sure the lists are."""
+    curve = lru_cache(maxsize=4 * MAX_CERTAINTY_TASKS)(partial(_curve, store))
+
+    @routes.get("/admin/certainty")
+    async def certainty_page(request: Request) -> Response:
+        return await show(request, "certainty.html", _certainty, store, curve)
+
+    @routes.get("/admin/certainty.json")
+    async def certainty_json(request: Request) -> Response:
+        await checks.require_admin(request)
+        values = await run_in_threadpool(_certainty, store, curve)
+        return JSON({"rows": [row.to_dict() for row in values["rows"]]})
 
 
 def _audit(store: Store) -> dict[str, Any]:
@@ -109,13 +116,13 @@ def _certainty(store: Store, curve: Callable[[str, int], CertaintyCurve | None])
     """Return how sure the lists are, and what that took, for the tasks with the latest judgments."""
     beliefs = [state for state in store.session_states() if _has_belief(state.task)]
     latest = sorted(beliefs, key=lambda state: -state.changed)
-    shown = {state.task.id for state in latest[:MAX_CERTAINTY_TASKS]}
-    curves = [curve(s.task.id, s.judged) for s in beliefs if s.task.id in shown]
+    chosen = {state.task.id for state in latest[:MAX_CERTAINTY_TASKS]}
+    curves = [curve(s.task.id, s.judged) for s in beliefs if s.task.id in chosen]
     return {
         "rows": certainty_rows(one for one in curves if one is not None),
         "levels": LEVELS,
         "texts": store.query_texts(),
-        "n_left_out": len(beliefs) - len(shown),
+        "n_left_out": len(beliefs) - len(chosen),
     }
 
 
