@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from podium.feedback.list_sums import ListSums
@@ -32,12 +34,23 @@ def carried_factors(list_sums: ListSums) -> Bools:
     )
 
 
-def document_reactions(list_sums: ListSums, carried: Bools) -> Floats:
-    """Return the reactions to each document: (documents, 8), NaN in columns that the log lacks."""
+def document_reactions(
+    list_sums: ListSums, carried: Bools, propensities: Sequence[float] | None = None
+) -> Floats:
+    """Return the reactions to each document: (documents, 8), NaN in columns that the log lacks.
+
+    With propensities by rank, all reactions but `ignored` are divided by that of the document's rank: users
+    react to what they look at. An ignored document has been looked at, because one below it was clicked.
+    """
     columns = [
         list_sums.ignored if factor == "ignored" else list_sums[factor] for factor in FACTORS
     ]
-    return np.where(carried, np.stack(columns, axis=1).astype(np.float64), np.nan)
+    reactions = np.stack(columns, axis=1).astype(np.float64)
+    if propensities is not None:
+        looks = np.asarray(propensities, dtype=np.float64)
+        looks = looks[np.clip(list_sums.ranks - 1, 0, len(looks) - 1)][:, None]
+        reactions = np.where(np.array(FACTORS) == "ignored", reactions, reactions / looks)
+    return np.where(carried, reactions, np.nan)
 
 
 def list_factors(list_sums: ListSums, reactions: Floats) -> Floats:

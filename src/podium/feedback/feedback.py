@@ -66,6 +66,9 @@ class Feedback:
         The function from factors to alpha.
     closed_within
         A document that is closed within this many seconds counts as closed at once.
+    propensities
+        The probability of a look at each rank, by which reactions are divided; None: they are not. See
+        ``with_propensities``.
     """
 
     list_sums: ListSums
@@ -73,6 +76,7 @@ class Feedback:
     counts: LogCounts
     phi: PhiFunction
     closed_within: float
+    propensities: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         _ = self.alphas  # raise at once for a wrong phi
@@ -172,7 +176,7 @@ class Feedback:
     @cached_property
     def reactions(self) -> Floats:
         """The reactions to each document: (documents, 8), NaN in columns that the log lacks."""
-        return document_reactions(self.list_sums, self.carried)
+        return document_reactions(self.list_sums, self.carried, self.propensities)
 
     @cached_property
     def factors(self) -> Floats:
@@ -194,6 +198,29 @@ class Feedback:
         nothing = float(apply_phi(self.phi, np.where(self.carried, 0.0, np.nan)[None, :])[0])
         lift = apply_phi(self.phi, self.reactions) - nothing
         return np.maximum(lift, 0.0) / (1 - nothing) if nothing < 1 else np.zeros_like(lift)
+
+    def with_propensities(self, propensities: ArrayLike, *, clip: float = 0.1) -> Feedback:
+        """Return the feedback with reactions that are corrected for positions.
+
+        Users react to what they look at: clicks, bookmarks, dwell time, downloads, shares, returns and
+        closings of a document count 1 / P(look at its rank) each. Mean factors are then those of users who
+        look at all ranks. alpha and labels apply phi to them, which is not linear: they are corrected, but
+        not without bias.
+
+        Parameters
+        ----------
+        propensities
+            The probability of a look at ranks 1, 2, ..., as ``podium.clicks`` estimates it; lower ranks have
+            that of the last.
+        clip
+            Smaller probabilities count as this one: less variance.
+        """
+        values = np.asarray(propensities, dtype=np.float64)
+        if values.ndim != 1 or not len(values) or not ((values > 0) & np.isfinite(values)).all():
+            raise UsageError("expected propensities above 0 for ranks 1, 2, ..., got other values")
+        if not 0 < clip <= 1:
+            raise UsageError(f"expected clip in (0, 1], got {clip}")
+        return replace(self, propensities=tuple(np.maximum(values, clip).tolist()))
 
     def of_class(self, user_class: str | None) -> Feedback:
         """Return the lists of one user class; None means all users."""
@@ -264,7 +291,7 @@ class Feedback:
 
         A factor that only one of the two logs carries counts in both.
         """
-        for name in ("phi", "closed_within"):
+        for name in ("phi", "closed_within", "propensities"):
             if getattr(self, name) != getattr(other, name):
                 raise UsageError(
                     f"the two feedbacks have different {name}: {getattr(self, name)} and "
@@ -273,8 +300,9 @@ class Feedback:
         list_sums = combine([self.list_sums, other.list_sums]).presented()
         carried = self.carried | other.carried | carried_factors(list_sums)
         return Feedback(
-            list_sums, carried, self.counts + other.counts, self.phi, self.closed_within
-        )
+            list_sums, carried, self.counts + other.counts, self.phi, self.closed_within,
+            self.propensities,
+        )  # fmt: skip
 
     def alpha(self, sizes: Sequence[int] | ArrayLike) -> float:
         """Return the feedback on a composition: the mean alpha of all lists, whatever the blocks.

@@ -32,7 +32,7 @@ MAX_UNPACKED_BYTES = 4 << 30
 
 
 def save_feedback(feedback: Feedback, path: Path_) -> None:
-    """Write feedback as a NumPy archive (.npz); a custom phi is not written."""
+    """Write feedback as a NumPy archive (.npz); a custom phi and propensities are not written."""
     sums = feedback.list_sums
     if not _are_counts(sums.sums):
         raise DataError(

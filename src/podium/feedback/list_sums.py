@@ -113,6 +113,12 @@ class ListSums:
         return np.where(np.isfinite(first), first, np.nan)
 
     @property
+    def ranks(self) -> Ints:
+        """The position of each document from 1; a document without one has its place in the list."""
+        ranks = self.positions + self.groups.spread(self._from_zero)
+        return np.where(np.isnan(ranks), self.groups.places + 1, ranks).astype(np.int64)
+
+    @property
     def _from_zero(self) -> Bools:
         """Which lists have events that count from 0: one has position 0, or all are one below the record."""
         impression_place, hit, used = self.places.T

@@ -40,6 +40,7 @@ def run_feedback_summarise(options: FeedbackSummariseOptions) -> None:
         options.window,
         options.strict,
         phi,
+        options.propensities,
     )
     feedback = every_class.of_class(options.only)
     if options.plot is not None:

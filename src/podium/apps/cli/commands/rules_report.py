@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from podium.apps.cli.inputs.postrank_inputs import (
     read_rules_with_lines,
     read_run_file,
 )
+from podium.apps.cli.inputs.propensity_files import read_propensities
 from podium.apps.cli.options.rules_report import RulesReportOptions
 from podium.apps.cli.outputs.printing import (
     finite_or_none,
@@ -78,7 +78,7 @@ def _figures(options: RulesReportOptions, fields: Catalogue | None) -> ListFigur
         raise UsageError(f"expected --docs FILE with the field {options.value!r} of --value")
     if options.value is not None and fields is not None:
         _check_value(options.value, fields, options.docs)
-    examination = None if options.examination is None else _read_examination(options.examination)
+    examination = None if options.examination is None else read_propensities(options.examination)
     return ListFigures(
         read_qrels_file(options.judged),
         options.k,
@@ -95,18 +95,6 @@ def _check_value(name: str, fields: Catalogue, path: Path | None) -> None:
     if not any(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         got = f"{values[0]!r:.40}" if values else "no such field"
         raise DataError(f"{path}: expected numbers in the field {name!r} of --value, got {got}")
-
-
-def _read_examination(path: Path) -> list[float]:
-    """Read the propensities of a JSON file; from the first missing one on, places are not looked at."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))["values"]
-        missing = next((place for place, value in enumerate(values) if value is None), len(values))
-        return [min(1.0, float(value)) for value in values[:missing]]
-    except (ValueError, KeyError, TypeError, UnicodeDecodeError):
-        raise DataError(
-            f"{path}: expected the JSON of podium clicks propensity --json, with a list of values"
-        ) from None
 
 
 def _read_traffic(path: Path) -> dict[str, float]:

@@ -276,7 +276,7 @@ def _check_feedback(ranker: Ranker, options: TrainOptions, phi: Phi | None) -> N
         raise UsageError("expected feedback or --bag, got both")
     if has_feedback and isinstance(prepare_ranker(ranker, options), Prepared):
         raise UsageError("expected feedback, or options that prepare features, got both")
-    check_needs_log(options.feedback, options.classes, phi)
+    check_needs_log(options.feedback, options.classes, phi, options.propensities)
     if options.alpha is not None:
         if options.feedback:
             raise UsageError("expected --feedback or --alpha, got both")
@@ -286,7 +286,9 @@ def _check_feedback(ranker: Ranker, options: TrainOptions, phi: Phi | None) -> N
 def _feedback_argument(options: TrainOptions, data: RankingData, phi: Phi | None) -> dict[str, Any]:
     """Return the argument `feedback` of `fit`: a log, a source of alpha, or none."""
     if options.feedback:
-        feedback = read_feedback(options.feedback, options.classes, phi=phi)
+        feedback = read_feedback(
+            options.feedback, options.classes, phi=phi, propensities=options.propensities
+        )
         print_joined(feedback, data)
         return {"feedback": feedback}
     if options.alpha is not None:

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from podium.apps.cli.inputs.input_files import reading_bar
+from podium.apps.cli.inputs.propensity_files import read_propensities
 from podium.apps.cli.inputs.set_option import parse_settings
 from podium.counted_nouns import count_text
 from podium.data import RankingData
@@ -28,10 +29,15 @@ from podium.feedback import (
 )
 
 
-def check_needs_log(feedback: Sequence[Path] | None, classes: str | None, phi: Phi | None) -> None:
+def check_needs_log(
+    feedback: Sequence[Path] | None, classes: str | None, phi: Phi | None,
+    propensities: Path | None = None,
+) -> None:  # fmt: skip
     """Raise if an option about logs is set and no log is named."""
-    if not feedback and (classes is not None or phi is not None):
+    if not feedback and (classes is not None or phi is not None or propensities is not None):
         option = "--classes" if classes is not None else "--phi-weight and --phi-scale"
+        if propensities is not None:
+            option = "--propensities"
         raise UsageError(f"expected {option} together with --feedback, got no --feedback")
 
 
@@ -78,7 +84,7 @@ def make_alpha_source(
 def read_feedback(
     events: Sequence[Path], classes: str | None, action: Sequence[str] | None = None,
     closed_within: float = 5.0, window: int = 500_000, strict: bool = False,
-    phi: Phi | None = None,
+    phi: Phi | None = None, propensities: Path | None = None,
 ) -> Feedback:  # fmt: skip
     """Read UBI logs; user classes come from a path into the records or from a table of users."""
     user_class: Any = classes
@@ -95,6 +101,8 @@ def read_feedback(
         raise DataError(
             f"expected user classes at --classes {classes}, got none in {len(feedback):,} lists"
         )
+    if propensities is not None:
+        return feedback.with_propensities(read_propensities(propensities))
     return feedback
 
 

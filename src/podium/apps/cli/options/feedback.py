@@ -47,6 +47,14 @@ PhiScale = Annotated[
         "several times.",
     ),
 ]
+Propensities = Annotated[
+    Path | None,
+    file_option(
+        "Divide reactions by the probability of a look at the rank: the JSON of podium clicks propensity "
+        "--json.",
+        metavar="FILE",
+    ),
+]
 Alpha = Annotated[
     str | None,
     typer.Option(
@@ -105,6 +113,7 @@ class FeedbackSummariseOptions:
     ] = 500_000
     phi_weight: PhiWeight = None
     phi_scale: PhiScale = None
+    propensities: Propensities = None
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first line that is not valid UBI.")
     ] = False

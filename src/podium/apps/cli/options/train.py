@@ -15,6 +15,7 @@ from podium.apps.cli.options.feedback import (
     FeedbackLogs,
     PhiScale,
     PhiWeight,
+    Propensities,
 )
 
 RankerName = Annotated[str, typer.Argument(metavar="RANKER", help="See podium rankers.")]
@@ -85,6 +86,7 @@ class TrainOptions(ClickLearningOptions, BaggingOptions):
     classes: FeedbackClasses = None
     phi_weight: PhiWeight = None
     phi_scale: PhiScale = None
+    propensities: Propensities = None
     alpha: Alpha = None
     plot: Annotated[
         Path | None, typer.Option(help="Draw the learning curve (.png, .svg or .pdf).")
