@@ -157,6 +157,10 @@ COMMANDS: Entries = {
                 "clicks",
                 "Estimate what other rankings would have earned, from the clicks of a log.",
             ),
+            "report": CommandEntry(
+                "clicks",
+                "Write a page with pictures of a log: rates, propensities, fit of models, faults.",
+            ),
             "interleaving": CommandEntry(
                 "experiments",
                 "Say which of two models users prefer, by interleaving or an A/B test of podium serve.",

@@ -12,6 +12,7 @@ from podium.apps.cli.options.clicks import (
     ClicksEvaluateOptions,
     ClicksFitOptions,
     ClicksPropensityOptions,
+    ClicksReportOptions,
     ClicksSessionsOptions,
 )
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
@@ -36,8 +37,9 @@ from podium.clicks import (
 )
 from podium.counted_nouns import count_text
 from podium.data import read_data, read_scores
-from podium.data.atomic_files import check_target
+from podium.data.atomic_files import atomic_path, check_target
 from podium.errors import UnknownNameError, UsageError
+from podium.experiments.click_log_page import render_click_log
 from podium.feedback import ACTIONS
 from podium.typing import Floats
 
@@ -157,6 +159,26 @@ def run_clicks_evaluate(options: ClicksEvaluateOptions) -> None:
         print_json({name: estimate.to_dict() for name, estimate in estimates.items()})
         return
     _print_estimates(estimates, options.metric, options.estimator, options.level)
+
+
+def run_clicks_report(options: ClicksReportOptions) -> None:
+    """Write the page of a log."""
+    if bool(options.scores) != (options.data is not None):
+        raise UsageError("expected --scores and --data together, got only one of them")
+    _check_out(options.out, options.logs, options.force)
+    sessions = _read(options.logs)
+    estimates = {}
+    if options.data is not None:
+        data, examination = read_data([options.data]), estimate_propensities(sessions)
+        settings = PolicySettings(seed=options.seed)
+        for path in options.scores or ():
+            estimates[str(path)] = evaluate_policy(
+                sessions, data, read_scores(path), examination, settings
+            )
+    with warnings_in_one_line(), spinner("drawing"):
+        page = render_click_log(sessions, options.title, estimates, seed=options.seed)
+    with atomic_path(options.out) as temporary:
+        Path(temporary).write_text(page, encoding="utf-8")
 
 
 def _print_estimates(

@@ -173,3 +173,27 @@ class ClicksEvaluateOptions:
     ] = 0.95
     seed: SeedOption = 0
     json: Json = False
+
+
+@dataclass(frozen=True)
+class ClicksReportOptions:
+    """Write a page with pictures of a log: rates, propensities, fit of models, faults.
+
+    Example: podium clicks report log.clicks -o log.html
+
+    The page is one HTML file without network. With --data and --scores it also has what rankings would have
+    earned, as podium clicks evaluate estimates it.
+    """
+
+    logs: Logs
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the page to this file.")]
+    data: Annotated[
+        Path | None, data_option("The documents of each query, with ids, for --scores.")
+    ] = None
+    scores: Annotated[
+        list[Path] | None,
+        file_option("Scores of a ranking; may be given several times.", metavar="SCORES"),
+    ] = None
+    title: Annotated[str, typer.Option(help="The title of the page.")] = "A click log"
+    seed: SeedOption = 0
+    force: Force = False
