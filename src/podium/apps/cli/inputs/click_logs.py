@@ -20,7 +20,7 @@ from podium.clicks import (
     read_sessions,
 )
 from podium.data import RankingData
-from podium.errors import UnknownNameError, UsageError
+from podium.errors import DataError, DivergedError, UnknownNameError, UsageError
 from podium.rankers import (
     DEBIAS_METHODS,
     ClickLearning,
@@ -80,6 +80,8 @@ def click_learning(
     examination = None
     if options.examination != "auto" and any(m in NEEDS_EXAMINATION for m in methods):
         examination = _examination(options.examination, sessions, data)
+    elif any(m in ("ips", "dr") for m in methods):
+        print_notes(_propensity_messages(sessions), kind="warning")
     return [
         ClickLearning(m, _fitting(m, examination) if m in NEEDS_EXAMINATION else None, labels)
         for m in methods
@@ -95,6 +97,14 @@ def _examination(
         estimate = estimate_propensities(sessions, name, data=data)
     print_notes(estimate.messages, kind="warning")
     return estimate
+
+
+def _propensity_messages(sessions: ClickSessions) -> list[str]:
+    """Return what to know before using propensities; nothing if a fit will say that there are none."""
+    try:
+        return estimate_propensities(sessions).messages
+    except (DataError, DivergedError):
+        return []
 
 
 def _fitting(
