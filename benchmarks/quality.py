@@ -123,6 +123,7 @@ def pooled(cells: Sequence[dict[str, Any]]) -> Any:
 def page(result: dict[str, Any]) -> str:
     """Return the page docs/results.md."""
     from benchmarks import (
+        click_learning,
         papers,
         quality_aggregation,
         quality_auto_tables,
@@ -147,6 +148,7 @@ def page(result: dict[str, Any]) -> str:
             *quality_members.section(),
             *quality_trees.section(),
             *quality_aggregation.section(),
+            *click_learning.section(),
             *papers.sections(),
         ]
     )
