@@ -229,6 +229,63 @@ def test_the_command_prints_costs_and_problems(shop):
     assert facts["judged"] == [1.0, 1.0]
 
 
+def event_log(path):
+    """Two lists of x (d0 clicked in one, d5 in the other) and one of y, as UBI events."""
+    lines = []
+    for number, (query, clicked) in enumerate((("x", "d0"), ("x", "d5"), ("y", "d0"))):
+        for place, doc in enumerate(DOCS, start=1):
+            seen = {"object": {"object_id": doc}, "position": {"ordinal": place}}
+            shared = {"query_id": f"q{number}", "user_query": query, "client_id": f"u{number}"}
+            lines += [
+                {
+                    "action_name": action,
+                    **shared,
+                    "timestamp": 1_700_000_000_000 + number,
+                    "event_attributes": seen,
+                }
+                for action in ("impression", "click")[: 1 + (doc == clicked)]
+            ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_the_command_takes_lists_clicks_and_traffic_from_a_log(shop, tmp_path):
+    event_log(tmp_path / "events.ndjson")
+    arguments = [
+        "rules",
+        "report",
+        "rules.yaml",
+        "-k",
+        "6",
+        "--examination",
+        "looks6.json",
+        "--json",
+    ]
+    (tmp_path / "looks6.json").write_text(json.dumps({"values": [1, 1, 1, 1, 0.5, 0.5]}))
+    facts = json.loads(run_podium(*arguments, "--log", "events.ndjson").stdout)
+    # d0 of x: 1 click of 2 looks; d5: 1 click of 2 * 0.5 looks; d0 of y: 1 click of 1 look. The pin on d5
+    # gives up a look at d4 for d5: +0.5 for x, 0 for y; x has two sessions.
+    assert facts["rules"][0]["figures"]["clicks"]["mean"] == pytest.approx((2 * 0.5 + 0) / 3)
+    assert facts["queries"] == 2
+    (tmp_path / "texts.tsv").write_text("x\tX\n")
+    of_run = [*arguments, "--log", "events.ndjson", "--run", "b.run", "--queries", "texts.tsv"]
+    assert json.loads(run_podium(*of_run).stdout)["rules"][0] == facts["rules"][0]
+
+
+def test_the_command_takes_the_context_and_the_classes_of_rules(shop, tmp_path):
+    (tmp_path / "rules.yaml").write_text(
+        "version: 1\nrules:\n- {rule: top-k, docs: d5, k: 1, hard: true, when: {device: mobile}, class: b}\n"
+        "- {rule: top-k, docs: d4, k: 1, hard: true, class: a}\n"
+    )
+    arguments = ["rules", "report", "rules.yaml", "--run", "b.run", "-k", "3", "--json"]
+    facts = json.loads(run_podium(*arguments).stdout)
+    assert [rule["lists"] for rule in facts["rules"]] == [0, 2]
+    arguments += ["--context", "device=mobile", "--classes"]
+    for classes, changed in (("a,b", [0, 2]), ("b,a", [2, 0])):
+        facts = json.loads(run_podium(*arguments, classes).stdout)
+        assert [rule["lists"] for rule in facts["rules"]] == [2, 2]
+        assert [rule["changed"] for rule in facts["rules"]] == changed
+
+
 @pytest.mark.parametrize(
     ("code", "arguments", "advice"),
     [

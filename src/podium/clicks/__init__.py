@@ -40,6 +40,7 @@ from podium.clicks.interleaving import (
     outcome,
 )
 from podium.clicks.interventions import Identification, InterventionTable
+from podium.clicks.logged_lists import LoggedLists
 from podium.clicks.policy_estimate import (
     ESTIMATORS,
     POLICY_METRICS,
@@ -78,6 +79,7 @@ __all__ = [
     "InterventionTable",
     "LABEL_METHODS",
     "LabelSettings",
+    "LoggedLists",
     "METHODS",
     "POLICY_METRICS",
     "PairValues",

@@ -92,11 +92,11 @@ def assemble_sessions(rows: EventRows, checks: SessionChecks) -> ClickSessions:
     more["untimed"] = int(np.isnan(list_time).sum())
     more["duplicate_sessions"] = int((is_repeat & is_known).sum())
     more["repeats_without_user"] = int((is_repeat & ~is_known).sum())
-    kept = np.flatnonzero(~(is_repeat & is_known))
+    kept_rows = np.flatnonzero(~(is_repeat & is_known))
     if more["duplicate_sessions"]:
-        sessions = sessions.take(kept)
-    more["without_user"] = int((~is_known[kept]).sum())
-    more["quick_repeats"] = _count_quick_repeats(sessions, [users[i] for i in kept.tolist()])
+        sessions = sessions.take(kept_rows)
+    more["without_user"] = int((~is_known[kept_rows]).sum())
+    more["quick_repeats"] = _count_quick_repeats(sessions, [users[i] for i in kept_rows.tolist()])
     return replace(sessions, counts=_counts(rows, sessions, more))
 
 

@@ -65,11 +65,11 @@ def hidden_findings(
                 wins = lifted.hard and strength.beats(lifted, rule)
                 later.setdefault(wins, []).append(other)
         for wins, others in sorted(later.items()):
-            named = {
+            lifted_docs = {
                 doc: None for n in others for doc in lifting[n].named_docs if doc not in hidden
             }
             yield Finding(
-                "note", (number, *others[:MAX_NAMED_RULES]), _later_message([*named], wins)
+                "note", (number, *others[:MAX_NAMED_RULES]), _later_message([*lifted_docs], wins)
             )
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
 from podium.apps.cli.inputs.aggregate_weights import read_qrels_file
+from podium.apps.cli.inputs.input_files import reading_bar
 from podium.apps.cli.inputs.postrank_inputs import (
     LocatedRules,
+    read_classes,
+    read_context_pairs,
     read_lookups,
     read_rules_with_lines,
     read_run_file,
@@ -26,6 +31,8 @@ from podium.apps.cli.outputs.printing import (
     printable,
 )
 from podium.apps.cli.outputs.progress import counting_bar
+from podium.clicks import LoggedLists, read_sessions
+from podium.data import Qrels, Run
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.postranking import (
     Change,
@@ -36,6 +43,7 @@ from podium.postranking import (
     rule_costs,
 )
 from podium.postranking.list_input import Catalogue
+from podium.postranking.rules.dates_and_queries import normalise_query
 from podium.rule_history.live_rules import rules_path
 
 LOW_JUDGED = 0.8
@@ -46,13 +54,22 @@ def run_rules_report(options: RulesReportOptions) -> None:
     """Say what each rule of a file costs on the lists of a run."""
     rules = read_rules_with_lines(rules_path(options.rules))
     texts, fields = read_lookups(options.queries, options.docs, options.decimal, options.thousands)
-    run, figures = read_run_file(options.run), _figures(options, fields)
-    traffic = None if options.traffic is None else _read_traffic(options.traffic)
+    examination = None if options.examination is None else read_propensities(options.examination)
+    logged = None if options.log is None else _read_log(options.log, examination)
+    run = _run(options, logged)
+    if logged is not None:
+        logged = _by_query_ids(logged, run, texts)
+    judgments = _judgments(options, logged)
+    figures = None if judgments is None else _figures(options, fields, judgments, examination)
+    traffic = None if logged is None else logged.searches
+    if options.traffic is not None:
+        traffic = _read_traffic(options.traffic)
     with counting_bar("measuring") as progress:
         try:
             report = rule_costs(
                 run, rules.rules, figures, k=options.k, traffic=traffic, queries=texts,
                 fields=fields, today=options.today, progress=progress,
+                context=read_context_pairs(options.context), classes=read_classes(options.classes),
             )  # fmt: skip
         except UnknownNameError as error:
             raise UsageError(rules.unknown_field_text(error)) from error
@@ -60,12 +77,45 @@ def run_rules_report(options: RulesReportOptions) -> None:
         print_json(_as_json(report, rules))
         return
     _print_costs(report, rules, options)
-    _print_notes(report, rules, has_texts=texts is not None)
+    _print_notes(report, rules, has_texts=texts is not None or options.run is None)
 
 
-def _figures(options: RulesReportOptions, fields: Catalogue | None) -> ListFigures | None:
-    """Return what is measured; None without judgments."""
-    if options.judged is None:
+def _read_log(path: Path, examination: Sequence[float] | None) -> LoggedLists:
+    """Read the lists and clicks of an event log."""
+    with reading_bar([path]) as progress:
+        sessions = read_sessions(path, progress=progress)
+    if not len(sessions):
+        raise DataError(f"{path}: expected sessions with clicks or impressions, got none")
+    return LoggedLists.of(sessions, examination)
+
+
+def _run(options: RulesReportOptions, logged: LoggedLists | None) -> Run:
+    """Return the lists before the rules: of the run, or of the log."""
+    if options.run is not None:
+        return read_run_file(options.run)
+    if logged is None:
+        raise UsageError(
+            "expected --run FILE or --log FILE with the lists before the rules, got none"
+        )
+    return logged.run
+
+
+def _by_query_ids(logged: LoggedLists, run: Run, texts: Mapping[str, str] | None) -> LoggedLists:
+    """Return the log by the query ids of a run; the log has the texts of queries."""
+    if run is logged.run:
+        return logged
+    query_texts = [(qid, normalise_query((texts or {}).get(qid, qid))) for qid in run.qids.tolist()]
+    code = {normalise_query(text): text for text in logged.judgments.qids.tolist()}
+    matches = [(qid, code[text]) for qid, text in query_texts if text in code]
+    judgments = logged.judgments.select([text for _, text in matches])
+    own = replace(judgments, qids=np.array([qid for qid, _ in matches], dtype=object))
+    searches = {qid: logged.searches[text] for qid, text in matches}
+    return LoggedLists(run, own, searches)
+
+
+def _judgments(options: RulesReportOptions, logged: LoggedLists | None) -> Qrels | None:
+    """Return the labels of documents: of the file, or of the log; None without either."""
+    if options.judged is None and logged is None:
         wrong = [
             f"--{name}"
             for name in ("metric", "value", "examination", "traffic")
@@ -74,13 +124,26 @@ def _figures(options: RulesReportOptions, fields: Catalogue | None) -> ListFigur
         if wrong:
             raise UsageError(f"expected --judged FILE with {' and '.join(wrong)}, got none")
         return None
+    if options.judged is None and logged is not None:
+        return logged.judgments
+    assert options.judged is not None
+    judgments = read_qrels_file(options.judged)
+    return judgments if isinstance(judgments, Qrels) else Qrels.from_data(judgments)
+
+
+def _figures(
+    options: RulesReportOptions,
+    fields: Catalogue | None,
+    judgments: Qrels,
+    examination: Sequence[float] | None,
+) -> ListFigures:
+    """Return what is measured."""
     if options.value is not None and fields is None:
         raise UsageError(f"expected --docs FILE with the field {options.value!r} of --value")
     if options.value is not None and fields is not None:
         _check_value(options.value, fields, options.docs)
-    examination = None if options.examination is None else read_propensities(options.examination)
     return ListFigures(
-        read_qrels_file(options.judged),
+        judgments,
         options.k,
         options.metric,
         examination,
@@ -126,7 +189,7 @@ def _print_costs(report: RuleCostReport, rules: LocatedRules, options: RulesRepo
     ]
     headers = ["rule", "line", "lists", "changed", "moved", *names, "note"]
     print_table(
-        f"{options.run}, lists: {report.queries:,}, first {report.k} places", headers, rows,
+        f"{options.run or options.log}, lists: {report.queries:,}, first {report.k} places", headers, rows,
         text_last=True,
     )  # fmt: skip
 

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import Json, data_argument, file_option
-from podium.apps.cli.options.postrank import Docs, DocsDecimal, DocsThousands, Queries, Today
+from podium.apps.cli.options.postrank import (
+    USUAL_CLASSES,
+    ContextPairs,
+    Docs,
+    DocsDecimal,
+    DocsThousands,
+    Queries,
+    RuleClasses,
+    Today,
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,10 @@ class RulesReportOptions:
     document's label, as in ERR. --value is a field of --docs, such as the price or the margin: money
     per search. Documents without a judgment count as not clicked, so judge what rules bring in.
 
+    With --log, queries are the texts of the log. A document's probability of a click is its clicks
+    divided by how often users looked at its positions. Rules that were on while the log was
+    written have already moved its lists, so log some lists without rules, or name a --run.
+
     The report ends with rules that never act, rules that work against each other, and rules that
     name what --docs does not have.
     """
@@ -31,7 +44,16 @@ class RulesReportOptions:
     rules: Annotated[
         Path, data_argument("RULES", "Such as rules.yaml, or a folder of versions: the newest one.")
     ]
-    run: Annotated[Path, file_option("A TREC run: the lists before the rules.")]
+    run: Annotated[
+        Path | None,
+        file_option("A TREC run: the lists before the rules; those of --log by default."),
+    ] = None
+    log: Annotated[
+        Path | None,
+        file_option(
+            "An event log: its lists, clicks and traffic take the place of the other files."
+        ),
+    ] = None
     judged: Annotated[
         Path | None,
         file_option("Labels of documents: TREC qrels, or ranking data with document ids."),
@@ -58,5 +80,7 @@ class RulesReportOptions:
         Path | None,
         file_option("How often each query is searched: qid<TAB>number; means are weighted by it."),
     ] = None
+    context: ContextPairs = None
+    classes: RuleClasses = USUAL_CLASSES
     today: Today = None
     json: Json = False
