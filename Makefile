@@ -66,6 +66,7 @@ soak: $(VENV)/installed-dev
 	  tests/apps/serving/test_openapi.py
 	rm -rf build/dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/dist .
 	$(BIN)/python tests/installs/extras.py build/dist/*.whl
+	PODIUM_CASES=100000 $(BIN)/python -m pytest tests/rule_history
 	PODIUM_KILLS=20 PODIUM_CUTS=100 $(BIN)/python -m pytest tests/cluster/test_faults.py tests/cluster/test_lambdamart.py
 	for paper in toprank topk cfbrs rankopt rpc-mtl; do \
 	  $(BIN)/podium reproduce $$paper --data $${PODIUM_LETOR:-../shared/data} --out build/reproduce --quick || exit 1; \

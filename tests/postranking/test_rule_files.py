@@ -4,6 +4,7 @@ import datetime
 import json
 import random
 import time
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -32,6 +33,7 @@ from podium.postranking import (
     Together,
     TopK,
     Where,
+    postrank,
     read_rules,
     rules_from,
     schema,
@@ -361,6 +363,24 @@ def test_ten_thousand_rules_are_read_in_a_moment(file):
     started = time.process_time()
     assert read_rules(path) == tuple(rules)
     assert time.process_time() - started < 15
+
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_a_file_of_version_0_1_keeps_its_meaning(number):
+    """The results were made by podium 0.1, before rules had conditions, classes and new kinds."""
+    rules = read_rules(GOLDEN / "rules-v1.yaml")
+    case = json.loads((GOLDEN / "rules-v1.json").read_text())["cases"][number]
+    result = postrank(
+        case["documents"], rules, query=case["query"], today=datetime.date.fromisoformat(case["today"]),
+        missing="report", conflicts="yield",
+    )  # fmt: skip
+    assert [*result.order] == case["order"]
+    assert [*result.hidden] == case["hidden"]
+    for name in ("satisfied", "yielded", "acted"):
+        assert [getattr(outcome, name) for outcome in result.rules] == case[name]
 
 
 # --- damaged text ---

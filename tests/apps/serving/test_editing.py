@@ -447,3 +447,50 @@ def test_a_save_reaches_other_workers_and_services_within_two_seconds(tmp_path):
         eventually(is_live)
         assert time.monotonic() - saved < 2 + 5  # the machine of a test may be busy
         assert json.loads((rules / "audit.ndjson").read_text())["editor"] == "Ann"
+
+
+def test_a_save_is_live_in_all_workers_of_two_services_without_a_failed_request(tmp_path):
+    """Four processes under load: after the bound no answer has the old rules, and none failed."""
+    import threading
+    import time
+
+    import httpx
+
+    editors = tmp_path / "editors.yaml"
+    token = add_editor(editors, "Ann")
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    last_old: dict[str, float] = {}
+    statuses: set[int] = set()
+    is_over = threading.Event()
+
+    def ask(address):
+        while not is_over.is_set():
+            with httpx.Client() as client:  # a new connection, which any worker may take
+                answer = client.post(f"{address}/v1/postrank", json={"documents": IDS}, timeout=60)
+            statuses.add(answer.status_code)
+            if answer.status_code != 200 or answer.json()["ids"] != ["a", "c"]:
+                last_old[address] = time.monotonic()
+
+    with (
+        running("--rules", rules, "--editors", editors, "--workers", "2") as (_, first),
+        running("--rules", rules, "--workers", "2") as (_, other),
+        httpx.Client(timeout=60) as client,
+    ):
+        askers = [threading.Thread(target=ask, args=(address,)) for address in (first, other)]
+        for asker in askers:
+            asker.start()
+        headers = {"Authorization": f"Bearer {token}"}
+        base = client.get(f"{first}/v1/editing", headers=headers).json()["revision"]
+        body = {"base": base, "rules": [HIDE]}
+        answer = client.post(f"{first}/v1/editing/save", json=body, headers=headers)
+        saved = time.monotonic()
+        time.sleep(2 + 5)  # the machine of a test may be busy
+        bound = time.monotonic() - 2
+        is_over.set()
+        for asker in askers:
+            asker.join()
+    assert answer.status_code == 200
+    assert statuses == {200}
+    assert set(last_old) == {first, other}
+    assert max(last_old.values()) < bound, {at: t - saved for at, t in last_old.items()}
