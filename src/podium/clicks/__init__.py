@@ -32,7 +32,7 @@ from podium.clicks.examination_models import (
     UserBrowsingModel,
 )
 from podium.clicks.experiment_log import ExperimentLog, read_experiment
-from podium.clicks.experiment_result import ExperimentResult, experiment_result
+from podium.clicks.experiment_result import ExperimentResult, experiment_result, rule_results
 from podium.clicks.interleaving import (
     INTERLEAVING_METHODS,
     InterleavedList,
@@ -114,6 +114,7 @@ __all__ = [
     "regression_em",
     "save_click_model",
     "save_sessions",
+    "rule_results",
     "simulate",
     "true_model",
 ]

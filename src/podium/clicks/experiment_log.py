@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -66,6 +66,18 @@ class ExperimentLog:
     arm: Ints
     share: float
     counts: Mapping[str, int]
+    rules: tuple[tuple[str, ...], ...] = ()
+    """The rules that were on for each list, in either arm; empty if no arm was without rules."""
+
+    def lists_of_rule(self, rule: str) -> ExperimentLog:
+        """Return the lists for which a rule was on."""
+        rows = np.array([at for at, own in enumerate(self.rules) if rule in own], dtype=np.int64)
+        numbers: dict[int, int] = {}
+        unit = [numbers.setdefault(one, len(numbers)) for one in self.unit[rows].tolist()]
+        return replace(
+            self, unit=np.array(unit, dtype=np.int64), outcome=self.outcome[rows], arm=self.arm[rows],
+            counts={}, rules=(),
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -81,6 +93,7 @@ class _LogRows:
     outcome: list[float] = field(default_factory=list)
     arm: list[int] = field(default_factory=list)
     time: list[float] = field(default_factory=list)
+    rules: list[tuple[str, ...]] = field(default_factory=list)
 
 
 def read_experiment(
@@ -141,6 +154,7 @@ def _assemble(name: str, rows: _LogRows, counts: Counter[str]) -> ExperimentLog:
     return ExperimentLog(
         name, attributes.method, attributes.models, np.array(unit, dtype=np.int64),
         np.array(rows.outcome)[order], np.array(rows.arm)[order], attributes.share, dict(counts),
+        tuple(rows.rules[i] for i in order.tolist()) if any(rows.rules) else (),
     )  # fmt: skip
 
 
@@ -209,6 +223,7 @@ def _add_list(own: _LogRows, record: ListRecord, clicked: Collection[str]) -> No
     own.unit.append(f"list {record.query_id}" if identity is None else identity)
     own.outcome.append(value)
     own.arm.append(attributes.arm or 0)
+    own.rules.append(attributes.rules or ())
     own.time.append(seconds_of(record.timestamp))
 
 

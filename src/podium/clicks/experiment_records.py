@@ -16,7 +16,8 @@ class ListAttributes(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False)
 
     `arm` (0 or 1) and `share` (that of arm 1) are those of A/B tests; `teams`, `credits` and `ranks` are
     those of `InterleavedList`, for the documents of `query_response_hit_ids`. `base_positions` has the
-    positions before the swaps, from 1. `seed` is that of the hash that gives arms.
+    positions before the swaps, from 1. `seed` is that of the hash that gives arms. `rules` names the rules
+    of the service that are on for the request, if an arm has no rules: those of the other arm act.
     """
 
     variant: str | None = None
@@ -31,6 +32,7 @@ class ListAttributes(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False)
     credits: tuple[float, ...] | None = None
     ranks: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     base_positions: tuple[int, ...] | None = None
+    rules: tuple[str, ...] | None = None
 
     @property
     def settings(self) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from podium.clicks.anytime_tests import AnytimeEstimate, anytime_estimate
 from podium.clicks.experiment_log import OTHER_SETTINGS, ExperimentLog
 from podium.typing import Floats, Ints
 
+MAX_RULES = 100
+"""The most rules with a result of their own."""
 RATE_STEPS = 64
 """Running rates are rounded to this many steps, so that outcomes have few different values."""
 LEFT_OUT = (
@@ -107,6 +110,27 @@ def experiment_result(log: ExperimentLog, *, level: float = 0.95) -> ExperimentR
         log.name, log.method, log.models, len(log), len(values), *counts, rates,  # type: ignore[arg-type]
         estimate, tuple(_messages(log, arm)),
     )  # fmt: skip
+
+
+def rule_results(log: ExperimentLog, *, level: float = 0.95) -> dict[str, ExperimentResult]:
+    """Return the result of each rule: over the lists of both arms for which the rule was on.
+
+    One arm has the rules and the other has none, so a rule has the outcomes of all rules that were on
+    together with it. Rules are in the order of their lists, the most first.
+
+    Examples
+    --------
+    >>> on = (("pin",), ("pin", "hide"), (), ("pin",))
+    >>> arm = np.array([0, 1, 0, 1])
+    >>> log = ExperimentLog("x", "ab", ("off", "on"), np.arange(4), arm * 1.0, arm, 0.5, {}, on)
+    >>> {rule: (result.lists, result.rates) for rule, result in rule_results(log).items()}
+    {'pin': (3, (0.0, 1.0)), 'hide': (1, (0.0, 1.0))}
+    """
+    counts = Counter(rule for own in log.rules for rule in dict.fromkeys(own))
+    return {
+        rule: experiment_result(log.lists_of_rule(rule), level=level)
+        for rule, _ in counts.most_common(MAX_RULES)
+    }
 
 
 def _unit_means(log: ExperimentLog) -> tuple[Floats, Ints]:

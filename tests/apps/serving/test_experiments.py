@@ -11,9 +11,10 @@ import pytest
 
 from podium.apps.serving.experiment_file import read_experiment_file
 from podium.apps.serving.list_log import ListLog, list_log_path
-from podium.clicks import experiment_result, read_experiment, read_sessions
+from podium.clicks import experiment_result, read_experiment, read_sessions, rule_results
 from podium.clicks.experiment_records import ListRecord
 from podium.errors import DataError, UsageError
+from tests.support.cli import run as run_podium
 from tests.support.ranking_service import (
     error,
     get,
@@ -194,7 +195,7 @@ def test_dates_stop_and_start_an_experiment_and_clicks_are_kept(folder):
         ("version: 1\nname: y\nmodels: {old: shop, new: nobody}\n", "got 'nobody'"),
         (
             FILE + "method: ab\n",
-            "experiment: x.yaml:1: expected the method, models, shares, unit and seed",
+            "experiment: x.yaml:1: expected the method, models, shares, unit, seed and rules",
         ),
         ("version: [", "experiment: x.yaml:1: this is not valid YAML"),
     ],
@@ -313,3 +314,80 @@ def test_names_of_sessions_have_a_longest_length(folder):
     app = start(folder)
     body = {"features": rows(2).tolist(), "ids": IDS[:2], "id": "q", "session": "s" * 10_001}
     error(post(app, "/v1/rank", body), 422, "wrong_type")
+
+
+RULES = """\
+version: 1
+rules:
+  - {rule: pin, docs: d4, position: 1, hard: true, name: e first}
+  - {rule: hide, docs: d0, hard: true, query: coffee, name: no a}
+"""
+HOLDOUT = (
+    "version: 1\nname: no-rules\nmethod: ab\nmodels: {without: shop, with: shop}\n"
+    "rules: {without: off, with: on}\nshares: {without: 1, with: 3}\n"
+)
+
+
+def holdout(folder, text=HOLDOUT):
+    (folder / "x.yaml").write_text(text)
+    (folder / "rules.yaml").write_text(RULES)
+    return start(folder, rules=str(folder / "rules.yaml"))
+
+
+def test_a_share_of_the_sessions_sees_no_rules_and_each_rule_has_its_outcome(folder):
+    app = holdout(folder)
+    plain = ask(app, id=None, rules=False)["ids"]
+    lists, clicks = {"without": 0, "with": 0}, []
+    for number in range(60):
+        query = ("tea", "coffee")[number % 2]
+        answer = ask(app, number, session=f"s{number}", rules=True, query=query)
+        arm = answer["experiment"]["arm"]
+        lists[arm] += 1
+        rest = [
+            doc
+            for doc in plain
+            if doc != "d4" and not (arm == "with" and query == "coffee" and doc == "d0")
+        ]
+        assert answer["ids"] == (plain if arm == "without" else ["d4", *rest])
+        if arm == "with":
+            clicks.append({"action_name": "click", "query_id": f"q{number}",
+                           "event_attributes": {"object": {"object_id": "d4"}}})  # fmt: skip
+    assert lists["with"] > lists["without"] > 0
+    post(app, "/v1/events", clicks)
+    on = [record["query_attributes"]["rules"] for record in records(folder)]
+    assert on == [["e first"], ["e first", "no a"]] * 30
+    log = read_experiment([folder / "events.ndjson", folder / "events-lists.ndjson"])
+    found = rule_results(log)
+    assert {rule: result.lists for rule, result in found.items()} == {"e first": 60, "no a": 30}
+    assert all(result.rates == (0.0, 1.0) for result in found.values())
+    assert found["e first"].winner == "with"
+    out = run_podium("clicks", "interleaving", str(folder), "--json").stdout
+    assert json.loads(out)["rules"]["no a"]["lists"] == 30
+    assert (
+        "Lists for which each rule was on"
+        in run_podium("clicks", "interleaving", str(folder)).stdout
+    )
+
+
+def test_rules_of_a_request_act_in_every_arm(folder):
+    app = holdout(folder)
+    rules = [{"rule": "pin", "docs": "d7", "position": 1, "hard": True}]
+    for number in range(20):
+        answer = ask(app, number, session=f"s{number}", rules=rules)
+        assert answer["ids"][0] == "d7"
+    assert all("rules" not in record["query_attributes"] for record in records(folder))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HOLDOUT.replace("off", "none"), "expected on or off in rules, got 'none'"),
+        (HOLDOUT.replace("with: on", "other: on"), "expected on or off for without and for with"),
+        (HOLDOUT.replace("method: ab", "method: team-draft").replace("shares: {without: 1, with: 3}\n", ""),
+         "expected rules for the method ab only"),
+    ],
+)  # fmt: skip
+def test_wrong_rules_of_an_experiment_are_named(folder, text, said):
+    (folder / "x.yaml").write_text(text)
+    with pytest.raises(DataError, match=said):
+        read_experiment_file(str(folder / "x.yaml"))

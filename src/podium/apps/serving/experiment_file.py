@@ -19,7 +19,7 @@ MAX_FILE_BYTES = 1 << 20
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 KEYS = (
     "version", "name", "method", "models", "share", "shares", "unit", "starts", "stops", "stopped",
-    "swap", "depth", "seed",
+    "swap", "depth", "seed", "rules",
 )  # fmt: skip
 
 
@@ -46,6 +46,8 @@ class Experiment:
         The probability that two neighbours are exchanged; None: that of ``--swap``.
     depth
         The number of documents that are interleaved.
+    rules
+        For each model, whether the service's rules act on its lists.
     """
 
     name: str
@@ -61,6 +63,12 @@ class Experiment:
     swap: float | None = None
     depth: int = 10
     seed: str = "0"
+    rules: tuple[bool, bool] = (True, True)
+
+    @property
+    def holds_out_rules(self) -> bool:
+        """Whether one of its arms has no rules."""
+        return not all(self.rules)
 
     def is_active(self, now: float) -> bool:
         """Whether lists are made by it at a time, in seconds since 1970."""
@@ -71,7 +79,7 @@ class Experiment:
     @property
     def assignment(self) -> tuple[Any, ...]:
         """What must not change while it runs: otherwise sessions would change their arm."""
-        return self.method, self.models, self.second_share, self.unit, self.seed
+        return self.method, self.models, self.second_share, self.unit, self.seed, self.rules
 
 
 def read_experiment_file(path: str, last: Experiment | None = None) -> Experiment:
@@ -94,8 +102,8 @@ def read_experiment_file(path: str, last: Experiment | None = None) -> Experimen
     is_same = last is not None and last.name == experiment.name
     if last is not None and is_same and last.assignment != experiment.assignment:
         message = (
-            f"expected the method, models, shares, unit and seed that {last.name!r} began with, got others: "
-            "sessions would change their arm; give the new experiment another name"
+            f"expected the method, models, shares, unit, seed and rules that {last.name!r} began with, "
+            "got others: sessions would change their arm; give the new experiment another name"
         )
         raise DataError(message, path=path, line=1)
     return experiment
@@ -137,8 +145,12 @@ class _Entries:
             self.number("share", 1, 0, 1), self.second_share([own for own, _ in models]),
             self.choice("unit", get_args(Unit), "session"), self.moment("starts"), self.moment("stops"),
             self.choice("stopped", ("true", "false"), "false") == "true", swap, depth,
-            str(self.tree.get("seed", "0")),
+            str(self.tree.get("seed", "0")), self.rules_of([own for own, _ in models]),
         )  # fmt: skip
+        if "rules" in self.tree and method != "ab":
+            raise self.error(
+                "rules", "expected rules for the method ab only: lists are with or without"
+            )
         if "shares" in self.tree and method != "ab":
             raise self.error(
                 "shares", "expected shares for the method ab only; share: 0.5 is the traffic"
@@ -161,6 +173,19 @@ class _Entries:
         if not all(0 < number <= 1e6 for number in numbers):
             raise self.error("shares", "expected shares above 0")
         return numbers[1] / sum(numbers)
+
+    def rules_of(self, models: list[str]) -> tuple[bool, bool]:
+        rules = self.tree.get("rules")
+        if rules is None:
+            return True, True
+        if not isinstance(rules, Mapping) or set(rules) != set(models):
+            raise self.error(
+                "rules", f"expected on or off for {models[0]} and for {models[1]} in rules"
+            )
+        for value in rules.values():
+            if value not in ("on", "off"):
+                raise self.error("rules", f"expected on or off in rules, got {value!r:.100}")
+        return rules[models[0]] == "on", rules[models[1]] == "on"
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> Any:
         value = self.tree.get(key, default)

@@ -27,6 +27,8 @@ from podium.typing import Floats
 from podium.work_budget import check_time
 
 T = TypeVar("T")
+MAX_LOGGED_RULES = 100
+"""The most rules that the log of lists names for a list."""
 EXPLAINED_ROWS = 1_000
 """Documents whose scores are explained between two checks of the deadline."""
 
@@ -52,7 +54,7 @@ def treated_answer(
     if mixed is not None:
         order = _with_top(order, mixed.docs)
     ruled: RuledList | None = None
-    if request.rules is not False:
+    if request.rules is not False and not (request.rules is True and treatment.without_rules):
         ruled, order = _rule_order(request, order, scores, ids, model, served_rules)
     order = order[: request.k]
     order, swaps = _swap(order, treatment, may_swap=_may_swap(request, treatment, served_rules))
@@ -79,7 +81,18 @@ def treated_answer(
     )
     if treatment.experiment is None and swaps is None:
         return answer, None
-    return answer, treatment.record(request, answer, mixed)
+    rules = _rules_on(request, treatment, served_rules)
+    return answer, treatment.record(request, answer, mixed, rules)
+
+
+def _rules_on(
+    request: RankRequest, treatment: Treatment, served_rules: ServedRules
+) -> tuple[str, ...] | None:
+    """Return the names of the service's rules that are on, in both arms; None if no arm is without rules."""
+    experiment = treatment.experiment
+    if experiment is None or not experiment.holds_out_rules or request.rules is not True:
+        return None
+    return tuple(rule.label for rule in served_rules.activate(request).active[:MAX_LOGGED_RULES])
 
 
 def _rule_parts(ruled: RuledList | None) -> dict[str, Any]:

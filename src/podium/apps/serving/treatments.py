@@ -44,6 +44,15 @@ class Treatment:
     swap: float = 0.0
     names: tuple[str, ...] = ()
 
+    @property
+    def without_rules(self) -> bool:
+        """Whether the rules of the service do not act on the list."""
+        return (
+            self.experiment is not None
+            and self.arm is not None
+            and not self.experiment.rules[self.arm]
+        )
+
     def mix(
         self, order: NDArray[np.int64], X: Floats, request: RankRequest
     ) -> InterleavedList | None:
@@ -80,9 +89,13 @@ class Treatment:
         return ExperimentInfo(name=experiment.name, method=experiment.method, arm=arm, teams=teams)
 
     def record(
-        self, request: RankRequest, answer: RankAnswer, mixed: InterleavedList | None
+        self,
+        request: RankRequest,
+        answer: RankAnswer,
+        mixed: InterleavedList | None,
+        rules: tuple[str, ...] | None = None,
     ) -> ListRecord:
-        """Return the line of the log for an answer."""
+        """Return the line of the log for an answer; `rules` are on for the request."""
         experiment = self.experiment
         attributes = ListAttributes(
             variant=f"{answer.model}@{answer.version}",
@@ -96,6 +109,7 @@ class Treatment:
             attributes.variant = (
                 experiment.name if self.arm is None else experiment.models[self.arm]
             )
+        attributes.rules = rules
         if mixed is not None:
             _add_mixed(attributes, mixed, answer.order)
         return ListRecord(
