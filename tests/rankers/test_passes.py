@@ -8,6 +8,7 @@ import pytest
 
 from podium import kernels
 from podium.data import RankingData, make_synthetic
+from podium.data.row_selection import SelectedData
 from podium.registry import make_ranker
 
 DATA = make_synthetic(n_queries=30, n_features=6, noise=0.5, seed=0)
@@ -51,3 +52,16 @@ def test_arrays_of_a_fit_are_small_beside_single_precision_features(name):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.1 * X.nbytes
+
+
+@pytest.mark.parametrize("name", ["adarank", "coordinate-ascent"])
+def test_chosen_rows_are_not_copied(name, monkeypatch):
+    """Training and validation queries are rows of the caller's data."""
+
+    def copy(data):
+        raise AssertionError("the features were copied")
+
+    monkeypatch.setattr(SelectedData, "X", property(copy))
+    ranker = make_ranker(name)
+    ranker.set_params(**({"rounds": 5} if name == "adarank" else {"restarts": 1}))
+    assert ranker.fit(DATA).predict(DATA).shape == (len(DATA),)

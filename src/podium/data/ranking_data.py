@@ -279,6 +279,12 @@ class RankingData(RankingColumns):
         X, rows = self.stored_features()
         return X[first:last] if rows is None else X[rows[first:last]]
 
+    def feature_column(self, feature: int) -> NDArray[Any]:
+        """Return one feature of all documents; others are not copied."""
+        X, rows = self.stored_features()
+        column: NDArray[Any] = X[:, feature] if rows is None else X[rows, feature]
+        return column
+
     def has_missing_values(self) -> bool:
         """Whether a feature is NaN; only data with missing="nan" can have such features."""
         if self.missing != "nan":

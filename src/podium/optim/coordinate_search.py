@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import kernels
-from podium.typing import Floats
+from podium.typing import Floats, Rows
 
 MIN_GAIN = 1e-12
 """A smaller gain counts as a rounding error."""
@@ -114,6 +114,8 @@ class LinearCoordinateSearch(CoordinateSearch):
     ----------
     X
         Features, one row per example.
+    rows
+        The rows of X that are the examples, in their order; None: all rows. Nothing is copied.
     objective
         Predictions -> the value to maximise.
     start, strides, l2, nonnegative
@@ -129,16 +131,18 @@ class LinearCoordinateSearch(CoordinateSearch):
         strides: Floats | None = None,
         l2: float = 0.0,
         nonnegative: bool = False,
+        rows: Rows | None = None,
     ) -> None:
-        self.X, self.predictions = X, kernels.matvec(X, start)
+        self.X, self.rows, self.predictions = X, rows, kernels.matvec(X, start, rows)
         self._objective_of_predictions = objective
         super().__init__(
-            lambda w: objective(kernels.matvec(X, w)), start,
+            lambda w: objective(kernels.matvec(X, w, rows)), start,
             strides=strides, l2=l2, nonnegative=nonnegative,
         )  # fmt: skip
 
     def _steps(self, j: int) -> list[float]:
-        self.column = self.X[:, j].astype(np.float64)
+        column = self.X[:, j] if self.rows is None else self.X[self.rows, j]
+        self.column = column.astype(np.float64)
         constant = len(self.column) == 0 or self.column.min() == self.column.max()
         return [] if constant else super()._steps(j)
 
@@ -151,7 +155,7 @@ class LinearCoordinateSearch(CoordinateSearch):
 
     def _rescale(self) -> None:
         super()._rescale()
-        self.predictions = kernels.matvec(self.X, self.weights)
+        self.predictions = kernels.matvec(self.X, self.weights, self.rows)
 
 
 def _normalised(weights: Floats) -> Floats:

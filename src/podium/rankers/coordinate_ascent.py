@@ -97,6 +97,7 @@ class CoordinateAscent(Ranker):
             return mean_over_queries(metric.per_query(lists.with_scores(scores)), lists.weight)
 
         strides: Floats = self.step * 2.0 ** np.arange(self.steps, dtype=np.float64)
-        search = LinearCoordinateSearch(train.X, mean, first, strides=strides, l2=self.l2)
+        X, rows = train.stored_features()
+        search = LinearCoordinateSearch(X, mean, first, strides=strides, l2=self.l2, rows=rows)
         for value in search.sweeps(self.seed, self.tolerance):
             yield value, search.weights

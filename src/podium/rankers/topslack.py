@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.data import RankingData
+from podium.data.row_selection import select_queries
 from podium.errors import NothingLearnedWarning
 from podium.losses import LabelledLists
 from podium.losses.head_hinge import BoundHeadHinge, HeadHinge, Search
@@ -156,7 +157,7 @@ class HeadProblem:
         loss = ranker.loss()
         objective = TrainingObjective.from_loss(loss, train)
         objective.check(ranker.name)
-        active = train.subset(objective.bound.active)
+        active = select_queries(train, np.flatnonzero(objective.bound.active))
         weight = objective.weight[objective.bound.active]
         return cls(active.X, loss.bind_lists(LabelledLists.from_data(active)), ranker.C * weight)
 

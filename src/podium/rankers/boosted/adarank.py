@@ -92,7 +92,8 @@ def adarank(
     """
     measure = QueryMeasure(data, metric)
     signs = (1, -1) if reverse else (1,)
-    E = np.array([[measure(sign * column) for sign in signs] for column in data.X.T])
+    columns = (data.feature_column(j) for j in range(data.n_features))
+    E = np.array([[measure(sign * column) for sign in signs] for column in columns])
     scores, P = np.zeros(len(data)), measure.weight
     barred = np.zeros(E.shape[:2], dtype=bool)
     last, repeats = None, 0
@@ -105,7 +106,7 @@ def adarank(
         barred[best] = repeats == max_repeats
         feature, sign = best[0], signs[best[1]]
         alpha = sign * weight_of(float(edges[best]))
-        scores += alpha * data.X[:, feature].astype(np.float64)
+        scores += alpha * data.feature_column(feature).astype(np.float64)
         loss = measure.weight * np.exp(-measure(scores))
         P = loss / loss.sum()
         yield Round(feature, None, alpha, float(loss.sum()))

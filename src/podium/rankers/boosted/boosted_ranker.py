@@ -52,7 +52,7 @@ class BoostedRanker(Ranker):
         for one_round in steps:
             rounds.append(one_round)
             if monitor.valid is not None and scores is not None:
-                scores += _weak_scores(one_round, monitor.valid.X[:, one_round.feature])
+                scores += _weak_scores(one_round, monitor.valid.feature_column(one_round.feature))
             model = _prefix_model(rounds, len(rounds), train.n_features)
             monitor(one_round.objective, model, scores)
 
