@@ -39,6 +39,8 @@ from podium.losses import (
     PairLogistic,
     TopkListMLELoss,
 )
+from podium.metrics import parse
+from podium.metrics.repeated_metric import RepeatedMetric
 from podium.optim import LinearProblem
 from podium.rankers import (
     FocusedNet,
@@ -54,6 +56,7 @@ from podium.rankers import (
 from podium.rankers.boosted.adarank import adarank
 from podium.rankers.boosted.rankboost import rankboost
 from podium.rankers.boosted.rounds import Round
+from podium.rankers.lightgbm_rounds import kept_scores
 from podium.rankers.training_objective import TrainingObjective
 from podium.rankers.tree_model import thread_count
 
@@ -432,8 +435,31 @@ def _compare_trees(report: Report, fold: TrainingFold, n_trees: int, repeats: in
         ]
     )
     report.rows.append(slowdown(names[0], *map(t.get, names), at_most=1.05))
+    _compare_metrics(report, fold, ranker)
     _compare_without_validation(report, fold, ranker, repeats)
     return ranker
+
+
+def _compare_metrics(report: Report, fold: TrainingFold, ranker: LambdaMART) -> None:
+    """Measure the metric of a round by itself: NDCG@10 of scores that LightGBM keeps, beside its own."""
+    podiums, theirs = (_after_three_rounds(fold, ranker, metric) for metric in ("none", "ndcg"))
+    measure = RepeatedMetric(fold.valid, parse("NDCG@10").averaging_ties())
+    size = f"{len(fold.valid):,} documents, {N_CALLS} times"
+    names = f"validation metric of lambdamart, {size}", f"validation metric of LightGBM, {size}"
+    calls = (lambda: measure(kept_scores(podiums.eval_valid))), theirs.eval_valid
+    t = report.time_in_turn(
+        [Contender(name, _repeated(call, N_CALLS)) for name, call in zip(names, calls, strict=True)]
+    )
+    report.rows.append(slowdown(names[0], *map(t.get, names), at_most=1))
+
+
+def _after_three_rounds(fold: TrainingFold, ranker: LambdaMART, metric: str) -> Any:
+    parameters = _lightgbm_parameters(fold.train, ranker) | {"metric": metric, "eval_at": [10]}
+    train, valid = _lightgbm_data(fold, parameters)
+    booster = lightgbm.Booster(parameters, train).add_valid(valid, "valid")
+    for _ in range(3):
+        booster.update()
+    return booster
 
 
 def _compare_without_validation(
@@ -458,13 +484,17 @@ def _tree_threads() -> int:
 
 def _lightgbm(fold: TrainingFold, ranker: LambdaMART) -> object:
     parameters = _lightgbm_parameters(fold.train, ranker) | {"metric": "ndcg", "eval_at": [10]}
+    train, valid = _lightgbm_data(fold, parameters)
+    return lightgbm.train(parameters, train, ranker.trees, valid_sets=[train, valid])
+
+
+def _lightgbm_data(fold: TrainingFold, parameters: dict[str, Any]) -> tuple[Any, Any]:
+    """Return LightGBM's data sets of training and validation queries."""
     train, valid = (
         lightgbm.Dataset(data.X, data.y, group=data.groups.sizes, params=parameters)
         for data in (fold.train, fold.valid)
     )
-    return lightgbm.train(
-        parameters, train, ranker.trees, valid_sets=[train, valid.set_reference(train)]
-    )
+    return train, valid.set_reference(train)
 
 
 def _lightgbm_alone(data: RankingData, ranker: LambdaMART) -> object:
