@@ -178,7 +178,7 @@ def run_clicks_report(options: ClicksReportOptions) -> None:
     with warnings_in_one_line(), spinner("drawing"):
         page = render_click_log(sessions, options.title, estimates, seed=options.seed)
     with atomic_path(options.out) as temporary:
-        Path(temporary).write_text(page, encoding="utf-8")
+        temporary.write_text(page, encoding="utf-8")
 
 
 def _print_estimates(
