@@ -1,7 +1,7 @@
 /* A rule as a card: a sentence with controls in it, how much it counts, and its outcome. */
 import { readCondition } from "./conditions.js";
 import { make } from "./page.js";
-import { KINDS, USUAL, ofKind, rolesOf, scopeOf, targetOf, withTarget } from "./rules.js";
+import { KINDS, USUAL, hasForm, ofKind, rolesOf, say, sayWhen, scopeOf, targetOf, withTarget } from "./rules.js";
 import { targetControls } from "./targets.js";
 
 const FROM = -2;
@@ -48,7 +48,8 @@ export class Card {
       make("div", { className: "row" }, this.badge, this.kinds(),
         make("button", { type: "button", className: "quiet remove", "aria-label": `Remove rule ${this.number}`, title: "Remove", textContent: "×", onclick: () => this.remove() })),
       ...rolesOf(record).map((role, at) => make("div", { className: "part" }, at ? make("span", { textContent: "before" }) : "", this.target(role))),
-      make("div", { className: "part" }, ...this.numbers()),
+      hasForm(record) ? make("div", { className: "part" }, ...this.numbers()) : make("p", { className: "about", textContent: "Change it in rules.yaml: File…" }),
+      sayWhen(record) && make("p", { className: "about", textContent: sayWhen(record) }),
       this.strength(),
       this.scope(),
       this.more(),
@@ -58,6 +59,7 @@ export class Card {
 
   kinds() {
     const { record } = this;
+    if (!hasForm(record)) return make("span", { className: "kind in-words", textContent: say(record, (id) => this.documents.title(id)) });
     const select = make("select", { className: "kind", "aria-label": `Rule ${this.number}: what it says`, "data-field": "kind" },
       ...Object.entries(KINDS).map(([kind, { menu }]) => make("option", { value: kind, textContent: menu, selected: kind === record.rule })));
     select.addEventListener("change", () => this.change(ofKind(this.record, select.value)));
@@ -175,7 +177,8 @@ function shapeOf(record, fields) {
     const { field, comparison } = readCondition(target.text ?? "") ?? {};
     return ["where", field, comparison]; // not the value, which is being typed
   });
-  return JSON.stringify([record.rule, targets, Boolean(record.hard), scopeOf(record), fields]);
+  const words = hasForm(record) ? "" : say(record, String);
+  return JSON.stringify([record.rule, words, sayWhen(record), targets, Boolean(record.hard), scopeOf(record), fields]);
 }
 
 /** The days and the name of a rule, in words. */

@@ -15,6 +15,7 @@ import { alert, showHealth, tell, warn, withdraw } from "./notices.js";
 import { announceMoves, refusedClashes, sayClash, servedClashes, summary, explainMove } from "./outcomes.js";
 import { closable, debounced, make, ui } from "./page.js";
 import { concerns, keyed, missingPart, newRule, tidy } from "./rules.js";
+import { Publishing } from "./publishing.js";
 import { Selection } from "./selection.js";
 import { Service, lastOnly } from "./service.js";
 
@@ -33,6 +34,7 @@ class Playground {
     this.editor = new Editor(this);
     this.clashes = [];
     this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), review: (text, done) => this.review(text, done) });
+    this.publishing = new Publishing(this);
     this.load = lastOnly((signal) => this.sample(signal));
     this.answer = lastOnly((signal) => this.ask(signal));
     this.turn = 0;
@@ -50,6 +52,7 @@ class Playground {
       this.rules.value = this.served.map(keyed);
       await this.choose(samples.queries[0].id);
       this.restore();
+      await this.publishing.look();
     });
     await this.checkHealth();
     document.addEventListener("visibilitychange", () => document.hidden || this.checkHealth());
@@ -119,12 +122,28 @@ class Playground {
   /** Rules that were worked on before the page was loaded again; Undo takes them back. */
   restore() {
     const before = loadFromTab("rules");
-    if (before && !this.isServed(before)) this.rules.set(before.map(keyed));
+    if (before && !this.isServed(before)) this.setRecords(before);
   }
 
   isServed(records) {
     const told = (all) => JSON.stringify(all.map(tidy));
     return told(records) === told(this.served ?? []);
+  }
+
+  /** All rules, as a file has them. */
+  records() {
+    return this.rules.value.map(({ record }) => record);
+  }
+
+  /** Work on these rules; Undo takes them back. */
+  setRecords(records) {
+    this.rules.set(records.map(keyed));
+  }
+
+  /** Show the rules of the service. */
+  showServed() {
+    this.rules.value = this.served.map(keyed);
+    this.rulesChanged();
   }
 
   /** The rules that can act on this list, and the others. */
@@ -169,7 +188,7 @@ class Playground {
 
   async useText(text) {
     const { rules } = await this.service.ask("/v1/rules/check", { yaml: text, findings: false });
-    this.rules.set(rules.map(keyed));
+    this.setRecords(rules);
     tell(`${rules.length} rules taken from the text.`);
   }
 
@@ -200,7 +219,7 @@ class Playground {
     this.clashes = [];
     this.busy(true);
     this.answer.stop(); // it is about what was there before
-    if (this.rules.past.length || this.rules.future.length) saveToTab("rules", this.rules.value.map(({ record }) => record));
+    if (this.rules.past.length || this.rules.future.length) saveToTab("rules", this.records());
     this.editor.show(this.here());
     this.draw();
     this.soon();
@@ -258,7 +277,7 @@ class Playground {
     ui("count").textContent = count ? `(${count})` : "";
     for (const [name, steps] of [["undo", this.rules.past], ["redo", this.rules.future]])
       document.querySelector(`[data-do=${name}]`).disabled = !steps.length;
-    ui("restart").hidden = !this.served?.length || this.isServed(this.rules.value.map(({ record }) => record));
+    ui("restart").hidden = !this.served?.length || this.isServed(this.records());
   }
 
   soften(key) {
@@ -290,7 +309,7 @@ class Playground {
       file: () => this.guard(() => this.file.open()),
       paste: () => paste.showModal(),
       help: () => help.showModal(),
-      restart: () => this.rules.set(this.served.map(keyed)),
+      restart: () => this.setRecords(this.served),
       all: () => {
         this.lists.all = !this.lists.all;
         this.draw();

@@ -50,6 +50,7 @@ export const KINDS = {
 export const USUAL = { weight: 1, hard: false, priority: 0, gap: 1 };
 const LOWEST = { m: 0 };
 const LARGEST = 2 ** 31 - 1;
+const NOT_SAID = ["rule", "name", "query", "pattern", "starts", "ends", "when", "class"];
 const KEYS_OF_TARGETS = ["docs", "where", "each", "first", "second"];
 
 let made = 0;
@@ -85,7 +86,10 @@ export function ofKind(record, kind) {
   return next;
 }
 
-export const rolesOf = (record) => KINDS[record.rule].roles;
+/** Whether the page has a form for a rule; others are shown in words, and changed in rules.yaml. */
+export const hasForm = (record) => record.rule in KINDS;
+
+export const rolesOf = (record) => KINDS[record.rule]?.roles ?? [];
 
 /** Whom a rule is about: documents by id, by a condition, or each value of a field. */
 export function targetOf(record, role) {
@@ -114,8 +118,8 @@ export function missingPart(record) {
     const empty = { docs: () => !target.ids.length, where: () => !target.text?.trim(), each: () => !target.field };
     if (empty[target.mode]()) return target.mode === "docs" ? "Choose a document." : "Say which documents.";
   }
-  const { several, numbers } = KINDS[record.rule];
-  const target = targetOf(record, rolesOf(record)[0]);
+  const { several, numbers } = KINDS[record.rule] ?? { numbers: [] };
+  const target = hasForm(record) && targetOf(record, rolesOf(record)[0]);
   if (several && target.mode === "docs" && target.ids.length < 2) return "Choose one more document.";
   for (const [name, before] of numbers) {
     const value = record[name] ?? USUAL[name];
@@ -138,8 +142,21 @@ export function tidy(record) {
 
 /** A rule in words; `title` gives those of a document. */
 export function say(record, title) {
-  return record.name || KINDS[record.rule].say(record, ...rolesOf(record).map((role) => sayTarget(targetOf(record, role), title)));
+  if (record.name) return record.name;
+  if (!hasForm(record)) return sayEntries(record);
+  return KINDS[record.rule].say(record, ...rolesOf(record).map((role) => sayTarget(targetOf(record, role), title)));
 }
+
+/** A rule without a form: its kind, and what the file says of it. */
+function sayEntries(record) {
+  const entries = Object.entries(record).filter(([name]) => !NOT_SAID.includes(name) && !(name in USUAL));
+  return `${record.rule}: ${entries.map(([name, value]) => `${name} ${sayValue(value)}`).join(", ")}`;
+}
+
+const sayValue = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+
+/** What a request must have for a rule to act, in words; nothing for a rule without such conditions. */
+export const sayWhen = (record) => (record.when === undefined ? "" : `when ${JSON.stringify(record.when)}`);
 
 /** The queries of a rule: "query", "pattern", or "" for every query. */
 export const scopeOf = (record) => ["query", "pattern"].find((name) => record[name] !== undefined) ?? "";
