@@ -1,5 +1,7 @@
 """The page of a click log: its numbers are those of the log, and nothing on it comes from the network."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -54,7 +56,8 @@ def test_the_command_writes_the_page(tmp_path, monkeypatch, data, log):
     run("clicks", "report", "log.clicks", "-o", "log.html")
     assert "What rankings would have earned" not in (tmp_path / "log.html").read_text()
     words = ["--data", "shop.txt", "--scores", "new.scores", "--title", "Shop", "--force"]
-    run("clicks", "report", "log.clicks", "-o", "log.html", *words)
+    answer = run("clicks", "report", "log.clicks", "-o", "log.html", "--json", *words)
+    assert json.loads(answer.stdout)["page"] == "log.html"
     page = (tmp_path / "log.html").read_text()
     assert "<h1>Shop</h1>" in page
     assert "What rankings would have earned" in page

@@ -52,7 +52,7 @@ def check_roles(roles: Roles) -> None:
     --------
     >>> check_roles({"query": ["id"], "label": ["id"]})
     Traceback (most recent call last):
-    podium.errors.UsageError: column 'id' is named twice: as the query and as the label; ...
+    podium.errors.UsageError: column 'id' is named twice: as the query and as the label; give query= or label= another column
     """
     features = roles.get("features", ())
     for i, name in enumerate(features):

@@ -16,7 +16,7 @@ from podium.data.parquet_reader import is_podium_parquet, read_parquet
 from podium.data.ranking_columns import Missing
 from podium.data.ranking_data import RankingData
 from podium.data.tables import TABLE_ENDINGS, read_table_as
-from podium.data.text_files import Progress, read_blocks, stem
+from podium.data.text_files import Progress, check_regular, read_blocks, stem
 from podium.data.trec import Qrels, read_qrels
 from podium.errors import CorruptFileError, EmptyDataError, UsageError
 from podium.typing import Path_
@@ -64,6 +64,7 @@ def detect_format(path: Path_) -> FileFormat:
             path=os.fspath(path),
         )
     if ending in (".yaml", ".yml"):
+        check_regular(path)
         raise CorruptFileError(
             "expected LETOR text or a table, got YAML", path=os.fspath(path)
         ).advise(

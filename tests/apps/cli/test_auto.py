@@ -70,7 +70,7 @@ def test_the_same_command_continues_with_finished_fits(files, monkeypatch, prepa
     [
         (["auto", "--budget", "soon"], "expected a budget, '10m', '90s', '1h', '10m cpu'"),
         (["auto", "--budget", "9fits", "--set", "budget=8fits"], "expected --budget or --set budget"),
-        (["ranksvm", "--budget", "9fits"], "expected --budget with auto, which searches, got ranksvm"),
+        (["ranksvm", "--budget", "9fits"], "--budget is for auto, which searches, and ranksvm does not"),
         (["auto", "--bag", "2"], "auto is a mean of many fits already; leave out --bag"),
     ],
 )  # fmt: skip

@@ -125,7 +125,7 @@ def test_a_folder_of_commands_has_no_other_modules(folder):
     package = import_module(f"podium.apps.cli.{folder}")
     modules = {path.stem for path in Path(package.__file__).parent.glob("*.py")} - {"__init__"}
     shared = (
-        {"bagging", "machines", "preparation", "tables", "web_access", "judge"}
+        {"bagging", "click_learning", "machines", "preparation", "tables", "web_access", "judge"}
         if folder == "options"
         else set()
     )

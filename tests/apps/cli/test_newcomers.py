@@ -475,7 +475,7 @@ def rules_of(entry):
         (
             "compare data.csv --rankers listnet --out o",
             1,
-            "of 1 query; use fewer --folds, or larger --fractions, or data with more queries",
+            "got 1 query; use fewer --folds, or larger --fractions, or data with more queries",
         ),
         (
             "train lambdamart data.csv -o x.podium",

@@ -611,7 +611,7 @@ def test_texts_of_parameters_come_from_the_nearest_class():
         (["predict", "linear.podium", "test.txt", "-o", "s.npy.gz"], 2, "without .gz"),
         (["predict", "linear.podium", "test.txt", "-o", "s.run", "-k", "0"], 2, "-k"),
         (["predict", "linear.podium", "equal.txt", "-o", "s.run"], 1, "needs document ids"),
-        (["explain", "linear.podium", "--query", "q1"], 2, "--data"),
+        (["explain", "linear.podium", "--query", "q1"], 2, "explain linear.podium DATA --query q1"),
         (["explain", "linear.podium", "--data", "test.txt"], 2, "--importance"),
         (["explain", "linear.podium", "--data", "test.txt", "--query", "x"], 2, "unknown query 'x'"),
         (["explain", "linear.podium", "--data", "test.txt", "--query", "q", "--importance"], 2, "both"),

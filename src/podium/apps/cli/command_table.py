@@ -52,7 +52,7 @@ COMMANDS: Entries = {
     "aggregate": CommandEntry("aggregate", "Combine several rankings into one."),
     "rerank": CommandEntry(
         "rerank",
-        "Order the head of each list of a run by a machine's comparisons, within a budget.",
+        "Order the head of each list by a machine's comparisons, within a budget of questions.",
     ),
     "postrank": CommandEntry("postrank", "Apply rules to the lists of a run."),
     "export": CommandEntry(

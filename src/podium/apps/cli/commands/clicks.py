@@ -179,6 +179,9 @@ def run_clicks_report(options: ClicksReportOptions) -> None:
         page = render_click_log(sessions, options.title, estimates, seed=options.seed)
     with atomic_path(options.out) as temporary:
         temporary.write_text(page, encoding="utf-8")
+    if options.json:
+        values = {name: estimate.to_dict() for name, estimate in estimates.items()}
+        print_json({**_facts(sessions), "page": str(options.out), "estimates": values})
 
 
 def _print_estimates(

@@ -197,3 +197,4 @@ class ClicksReportOptions:
     title: Annotated[str, typer.Option(help="The title of the page.")] = "A click log"
     seed: SeedOption = 0
     force: Force = False
+    json: Json = False
