@@ -50,9 +50,9 @@ def check_roles(roles: Roles) -> None:
 
     Examples
     --------
-    >>> check_roles({"query": ["id"], "label": ["id"]})
+    >>> check_roles({"query": ["id"], "label": ["id"]})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    podium.errors.UsageError: column 'id' is named twice: as the query and as the label; give query= or label= another column
+    podium.errors.UsageError: column 'id' is named twice: as the query and as the label; ...
     """
     features = roles.get("features", ())
     for i, name in enumerate(features):
