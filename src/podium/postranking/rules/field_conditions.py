@@ -36,6 +36,8 @@ ABSENT = object()
 """The value of a field that a document does not have."""
 
 _QUOTED_OR_SPACE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`([^`]*)`|\s+""")
+_LIST_TYPES = (list, tuple, set, frozenset)
+"""Types of several values; a union of types would be made again at each use."""
 _PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
 """Types whose equal values have equal hashes."""
 _SINGLE_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
@@ -275,7 +277,7 @@ def _any(parts: Sequence[Truth]) -> Truth:
 
 
 def _is_list(value: Any) -> TypeGuard[ValueList]:
-    return isinstance(value, list | tuple | set | frozenset)
+    return isinstance(value, _LIST_TYPES)
 
 
 def _equals(name: str, constant: Any) -> Truth:
@@ -283,7 +285,8 @@ def _equals(name: str, constant: Any) -> Truth:
 
     def meets(fields: Fields) -> bool:
         value = fields.get(name, ABSENT)
-        return value == constant if type(value) is str else _equal(_value(fields, name), constant)
+        is_plain = type(value) is str or type(value) is int
+        return value == constant if is_plain else _equal(_value(fields, name), constant)
 
     return meets
 
