@@ -31,8 +31,9 @@ def make_post_ranking(
     prepared, solution, order, proved_optimal = placed
     n_shown = len(order)
     n_listed = len(prepared.listing.docs) - prepared.n_inserted
-    # A document that a rule inserted and another one hides was never there.
-    hidden_rows = prepared.hidden_rows[prepared.hidden_rows < n_listed]
+    hidden_rows = prepared.hidden_rows
+    if prepared.n_inserted:  # a document that a rule inserted and another one hides was never there
+        hidden_rows = hidden_rows[hidden_rows < n_listed]
     rows = np.concatenate([prepared.shown_rows[order], hidden_rows])
     place = prepared.places(order)
     docs = tuple(map(prepared.listing.docs.__getitem__, rows.tolist()))

@@ -175,7 +175,7 @@ class PreparedList:
             settings.base,
             settings.pairs,
             settings.scale,
-            moves_later=any(self.is_hard(number) for number, _ in self.rules_on_shown),
+            moves_later=bool(self.hard_numbers),
         )
 
 

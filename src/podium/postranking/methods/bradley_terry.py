@@ -75,10 +75,12 @@ def _choose(
 
     They wait no longer. The choice of one rule may break another one, which chooses next time.
     """
-    place = np.empty(problem.n, dtype=np.int64)
-    place[by_score(solution.scores)] = np.arange(1, problem.n + 1)
-    places = place.tolist()
-    broken = [b for b in waiting if problem.moves_later or b.slack(places)]
+    broken = [*waiting]
+    if waiting and not problem.moves_later:
+        place = np.empty(problem.n, dtype=np.int64)
+        place[by_score(solution.scores)] = np.arange(1, problem.n + 1)
+        places = place.tolist()
+        broken = [b for b in waiting if b.slack(places)]
     for bound_rule in broken:
         bound_rule.rule.choose(bound_rule, order, preferences)
         waiting.remove(bound_rule)

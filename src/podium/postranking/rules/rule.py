@@ -210,9 +210,12 @@ class Rule(ABC):
         Without the values of the request, its condition counts as met.
         """
         reason = self.reason_off_today(today) or reason_off_for(query, self.query, self.pattern)
-        if reason or values is None or self.condition is None or self.condition.is_met(values):
+        if reason or values is None or self.when is None:
             return reason
-        return f"is for requests where {cut_text(str(self.condition))}"
+        condition = self.condition
+        if condition is None or condition.is_met(values):
+            return ""
+        return f"is for requests where {cut_text(str(condition))}"
 
     @property
     def condition(self) -> When | None:
