@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import monotonic
 
 from podium.errors import DeadlineError, WorkLimitError
@@ -42,8 +42,8 @@ def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
     now = monotonic()
     end = (now if start is None else start) + seconds
     search_end = now + SEARCH_SHARE * max(end - now, 0.0)
-    budget = replace(_budget.get(), end=end, search_end=search_end, seconds=seconds)
-    token = _budget.set(budget)
+    last = _budget.get()
+    token = _budget.set(WorkBudget(last.steps_left, last.max_steps, search_end, end, seconds))
     try:
         yield
     finally:
@@ -62,8 +62,10 @@ def bounded_share(share: float) -> Iterator[None]:
         return
     now = monotonic()
     end = now + share * max(budget.end - now, 0.0)
-    own = replace(budget, end=end, search_end=min(budget.search_end, end))
-    token = _budget.set(own)
+    search_end = min(budget.search_end, end)
+    token = _budget.set(
+        WorkBudget(budget.steps_left, budget.max_steps, search_end, end, budget.seconds)
+    )
     try:
         yield
     finally:
@@ -82,7 +84,8 @@ def bounded_steps(steps: int) -> Iterator[None]:
         ...
     podium.errors.WorkLimitError: the rules need more than the allowed 10 steps on this list
     """
-    token = _budget.set(replace(_budget.get(), steps_left=steps, max_steps=steps))
+    last = _budget.get()
+    token = _budget.set(WorkBudget(steps, steps, last.search_end, last.end, last.seconds))
     try:
         yield
     finally:

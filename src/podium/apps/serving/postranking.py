@@ -308,7 +308,7 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
     order = ruled.ids[: request.k]
     return PostrankAnswer(
         ids=order,
-        order=[row.get(id_) for id_ in order],
+        order=[*map(row.get, order)],
         id=request.id,
         inserted=ruled.inserted or None,
         hidden=ruled.hidden or None,
