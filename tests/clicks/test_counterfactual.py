@@ -73,6 +73,33 @@ def test_estimates_by_hand():
     assert value("ips", depth=1) == pytest.approx(c)
 
 
+def test_documents_in_some_of_the_lists_by_hand():
+    # One ranker shows a, b in 3 sessions, another c, a in 1: a has 4 of 4 sessions, b 3 and c 1.
+    data, _, model = small()
+    sessions = ClickSessions.from_lists(
+        ["q"] * 4, [["a", "b"]] * 3 + [["c", "a"]], [["a"], ["b"], [], ["a", "c"]]
+    )
+    a, b, c = (1 / 1 + 1 / 0.5) / 4, (1 / 0.5) / 3, (1 / 1) / 1
+    expected = {"ips": 1 / 4 * a + 1 / 2 * b + c, "clipped": 1 / 4 * a + 1 / 2 * b + c}
+    expected["snips"] = expected["ips"] / (a + b + c)
+    for estimator, result in expected.items():
+        settings = PolicySettings(estimator=estimator, clip=0.4, resamples=100)
+        assert evaluate_policy(sessions, data, 0, model, settings).value == pytest.approx(result)
+
+
+def test_ips_agrees_with_doubly_robust_where_two_rankers_are_cut():
+    data = podium.make_synthetic(n_queries=100, n_docs=20, n_features=4, seed=1)
+    users = true_model(data, "pbm")
+    sessions = simulate(data, {"a": 0, "b": 1}, users, 20_000, depth=5, seed=1)
+    values = {
+        estimator: evaluate_policy(
+            sessions, data, 1, users, PolicySettings(estimator=estimator, depth=5, resamples=100)
+        ).value
+        for estimator in ("ips", "doubly-robust")
+    }
+    assert values["ips"] == pytest.approx(values["doubly-robust"], rel=0.05)
+
+
 def test_doubly_robust_is_its_formula():
     # w (n r + sum (c - P(examined) r) / rho) with rho = (sum of P(examined)) / n, for any rate r
     _, sessions, model = small()

@@ -2,6 +2,7 @@
 
 import datetime
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from podium.postranking import (
     Before,
     Each,
     Hide,
+    Insert,
     NotTopK,
     Pin,
     TopK,
@@ -64,6 +66,22 @@ RULES = [
     TopK("nobody", 1),
     Hide("a", ends=datetime.date(2026, 1, 1)),
 ]
+
+
+@pytest.mark.parametrize("condition", [{}, {"query": "q"}, {"pattern": "q*"}])
+@pytest.mark.parametrize(
+    "rule", [Hide("new", hard=True), Pin("new", 3, hard=True), NotTopK("new", 2, hard=True)]
+)
+@pytest.mark.parametrize("is_rule_conditioned", [False, True])
+def test_rules_act_on_documents_that_other_rules_insert(condition, rule, is_rule_conditioned):
+    insert = Insert("new", 1, **condition)
+    rules = [insert, replace(rule, pattern="q*") if is_rule_conditioned else rule]
+    fields = {"new": {}, "a": {}, "b": {}, "c": {}}
+    alone = postrank(["a", "b", "c"], rules, query="q", fields=fields)
+    found = postrank_batch({"q": ["a", "b", "c"]}, rules, fields=fields)
+    assert found["q"].order == alone.order
+    assert found.rules[1].lists == 1
+    assert "new" not in alone.order[:2]
 
 
 def outcome(found):

@@ -1,6 +1,7 @@
 """Counterfactual evaluation: what another ranking would have earned, from the clicks of a log.
 
-Joachims, Swaminathan and Schnabel (WSDM 2017) weight each click by 1 / P(examined). The doubly robust
+Joachims, Swaminathan and Schnabel (WSDM 2017) weight each click by 1 / P(examined), here
+times 1 / P(shown), the share of sessions with the document. The doubly robust
 estimator for clicks (Oosterhuis, ACM TOIS 2023) is used with the rate of each document in the same log, with
 which it is the sum of clicks over the sum of P(examined) by document. Intervals resample queries, and add the
 error of estimated propensities.
@@ -145,21 +146,33 @@ class _Log:
     pairs: DocumentPairs
     clicks_of_pair: Floats
     examinations_of_pair: Floats
+    impressions_of_pair: Floats
 
     @classmethod
     def of(cls, sessions: ClickSessions, model: ClickModel, settings: PolicySettings) -> _Log:
         least = settings.clip if settings.estimator == "clipped" else MIN_EXAMINATION
         examined = np.maximum(model.examination(sessions), least)
         pairs, pair = sessions.pairs
-        clicks = sums_by_code(pair, sessions.clicked.astype(np.float64), len(pairs))
-        return cls(
-            sessions, examined, pair, pairs, clicks, sums_by_code(pair, examined, len(pairs))
+        clicks, examinations, impressions = (
+            sums_by_code(pair, values, len(pairs))
+            for values in (sessions.clicked.astype(np.float64), examined, np.ones(len(pair)))
         )
+        return cls(sessions, examined, pair, pairs, clicks, examinations, impressions)
 
     def by_query(self, values: Floats) -> Floats:
         """Return sums of values of rows by query."""
         codes = np.asarray(self.sessions.groups.spread(self.sessions.query.codes))
         return sums_by_code(codes, values, len(self.sessions.query.table))
+
+    @property
+    def click_values(self) -> Floats:
+        """Return 1 / (P(examined) P(shown)) of each clicked row, 0 for others.
+
+        P(shown) is the share of the sessions of the query that show the document: less than 1 if the
+        log has lists of several rankers, or cut lists.
+        """
+        shown = self.impressions_of_pair / self.traffic[self.pairs.query_codes]
+        return np.asarray(self.sessions.clicked / (self.examined * shown[self.pair]))
 
     @property
     def traffic(self) -> Floats:
@@ -200,7 +213,7 @@ def _totals(log: _Log, targets: list[_Target], estimator: str) -> tuple[Floats, 
     sums = [_query_sums(log, target, estimator) for target in targets]
     total = sums[0] if len(sums) == 1 else sums[0] - sums[1]
     is_relative = estimator == "snips"
-    weight = log.by_query(log.sessions.clicked / log.examined) if is_relative else log.traffic
+    weight = log.by_query(log.click_values) if is_relative else log.traffic
     used = weight > 0
     if not used.any():
         raise DataError("expected clicks in the log, got none: nothing can be estimated from it")
@@ -268,9 +281,9 @@ def _notes(
 
 
 def _click_weights(log: _Log, target: _Target) -> Floats:
-    """Return weight / P(examined) of each clicked row, 0 for others and for documents outside the target."""
+    """Return weight times value of each clicked row, 0 for others and for documents outside the target."""
     weights = np.append(target.weights, 0.0)[target.pairs.find(log.pairs)][log.pair]
-    return np.asarray(weights * log.sessions.clicked / log.examined)
+    return np.asarray(weights * log.click_values)
 
 
 def _query_sums(log: _Log, target: _Target, estimator: str) -> Floats:

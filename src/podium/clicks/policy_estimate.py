@@ -10,7 +10,7 @@ from podium.errors import UnknownNameError, UsageError
 from podium.metrics.bootstrap import Interval
 
 ESTIMATORS = {
-    "ips": "clicks weighted by 1 / P(examined)",
+    "ips": "clicks weighted by 1 / (P(examined) P(shown))",
     "clipped": "as ips, with P(examined) of at least `clip`: less variance, some bias",
     "snips": "ips over the sum of the weights: the mean weight of a relevant document",
     "doubly-robust": "relevance per document, from all ranks it has been at; overall relevance for others",

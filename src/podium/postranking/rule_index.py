@@ -86,30 +86,44 @@ class RuleIndex:
             else:
                 for doc in rule.named_docs:
                     self.by_doc.setdefault(doc, []).append(number)
+        self.inserted = frozenset(
+            doc
+            for number in self.always
+            if self.rules[number].inserts
+            for doc in self.rules[number].named_docs
+        )
         self.conditions = ConditionIndex(self.rules[number] for number in self.conditioned)
 
     def candidates(
         self, query: str, docs: Iterable[Document], values: ContextValues | None = None
     ) -> list[int]:
-        """Return the numbers of the rules for a request that can name one of these documents."""
+        """Return the numbers of the rules for a request that can name one of these documents.
+
+        Documents that one of the rules inserts count as documents of the list.
+        """
         self.example_query = query
         own = (self.values if values is None else values).with_query(query)
+        on = [
+            number
+            for number in (self.conditioned[at] for at in self.conditions.candidates(own))
+            if not self.rules[number].reason_off(query, self.today, own)
+        ]
+        # A rule may name a document that another rule inserts.
+        row = frozenset(docs).union(
+            self.inserted, *(self.rules[n].named_docs for n in on if self.rules[n].inserts)
+        )
         numbers = set(self.always)
-        listed = docs if isinstance(docs, Sequence) else list(docs)
-        for doc in listed if self.by_doc else ():
+        for doc in row if self.by_doc else ():
             numbers.update(self.by_doc.get(doc, ()))
-        row: frozenset[Document] | None = None
-        for at in self.conditions.candidates(own):
-            number = self.conditioned[at]
-            rule = self.rules[number]
-            if rule.reason_off(query, self.today, own):
-                continue
-            if not (rule.query or self.every or rule.inserts or selects_by_field(rule)):
-                row = frozenset(listed) if row is None else row
-                if rule.named_docs and row.isdisjoint(rule.named_docs):
-                    continue
-            numbers.add(number)
+        numbers.update(number for number in on if self._can_name(number, row))
         return sorted(numbers)
+
+    def _can_name(self, number: int, row: frozenset[Document]) -> bool:
+        """Whether a rule for some requests is a candidate for a list of these documents."""
+        rule = self.rules[number]
+        if rule.query or self.every or rule.inserts or selects_by_field(rule):
+            return True
+        return not rule.named_docs or not row.isdisjoint(rule.named_docs)
 
     def check_fields(self, fields: Catalogue | None) -> None:
         """Raise if a rule uses a field that no document has."""
