@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import podium
+from podium.clicks import ClickSessions, LoggedLists
 from podium.data import Qrels, RankingData, Run
-from podium.errors import UsageError
+from podium.errors import DataError, UsageError
 from podium.postranking import (
     AtMost,
     Each,
@@ -81,6 +82,25 @@ def test_labels_up_to_1_are_click_probabilities():
         "clicks"
     ]
     assert clicks[0] == pytest.approx(0.5 / 1 + 0.25 / math.log2(3), rel=1e-12)
+
+
+def test_rates_of_0_and_1_are_click_probabilities_too():
+    qrels, _ = judged({"x": [1, 0, 0, 0, 0, 0]})
+    rates = ListFigures(qrels, k=2, are_rates=True).measure({"x": ["d1", "d0"]})["clicks"]
+    assert rates[0] == pytest.approx(1 / math.log2(3), rel=1e-12)
+    grades, _ = judged({"x": [2, 0, 0, 0, 0, 0]})
+    with pytest.raises(DataError, match="at most 1, got 2"):
+        ListFigures(grades, are_rates=True).measure({"x": ["d1"]})
+
+
+def test_a_short_examination_of_a_log_goes_on_with_its_last_value():
+    lists = [["a", "b", "c"]] * 10
+    sessions = ClickSessions.from_lists(["q"] * 10, lists, [["c"], *[[]] * 9])
+    logged = LoggedLists.of(sessions, [1.0, 0.5])
+    rates = dict(zip(logged.judgments.docids, logged.judgments.values.tolist(), strict=True))
+    assert rates == {"a": 0, "b": 0, "c": pytest.approx(1 / (10 * 0.5))}
+    with pytest.raises(UsageError, match="got none"):
+        LoggedLists.of(sessions, [])
 
 
 def test_places_beyond_the_examination_are_not_looked_at():
@@ -229,10 +249,10 @@ def test_the_command_prints_costs_and_problems(shop):
     assert facts["judged"] == [1.0, 1.0]
 
 
-def event_log(path):
-    """Two lists of x (d0 clicked in one, d5 in the other) and one of y, as UBI events."""
+def event_log(path, clicks=(("x", "d0"), ("x", "d5"), ("y", "d0"))):
+    """A list for each query and clicked document, as UBI events."""
     lines = []
-    for number, (query, clicked) in enumerate((("x", "d0"), ("x", "d5"), ("y", "d0"))):
+    for number, (query, clicked) in enumerate(clicks):
         for place, doc in enumerate(DOCS, start=1):
             seen = {"object": {"object_id": doc}, "position": {"ordinal": place}}
             shared = {"query_id": f"q{number}", "user_query": query, "client_id": f"u{number}"}
@@ -269,6 +289,15 @@ def test_the_command_takes_lists_clicks_and_traffic_from_a_log(shop, tmp_path):
     (tmp_path / "texts.tsv").write_text("x\tX\n")
     of_run = [*arguments, "--log", "events.ndjson", "--run", "b.run", "--queries", "texts.tsv"]
     assert json.loads(run_podium(*of_run).stdout)["rules"][0] == facts["rules"][0]
+
+
+def test_rates_of_a_log_that_are_all_0_or_1_are_not_grades(shop, tmp_path):
+    event_log(tmp_path / "events.ndjson", [("x", "d5")])
+    (tmp_path / "looks6.json").write_text(json.dumps({"values": [1, 1, 1, 1, 0.5, 0.5]}))
+    arguments = "rules report rules.yaml -k 6 --examination looks6.json --log events.ndjson --json"
+    facts = json.loads(run_podium(*arguments.split()).stdout)
+    # The click rate of d5 is 1; the pin moves it from a place with 0.5 looks to one with 1.
+    assert facts["rules"][0]["figures"]["clicks"]["mean"] == pytest.approx(1 - 0.5)
 
 
 def test_the_command_takes_the_context_and_the_classes_of_rules(shop, tmp_path):

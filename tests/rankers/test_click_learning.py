@@ -155,6 +155,14 @@ def test_lightgbm_learns_positions():
     assert ranker.score(data) > 0.85
 
 
+def test_lightgbm_learns_positions_of_one_query():
+    data = podium.make_synthetic(n_queries=1, n_docs=10, n_features=5, seed=3)
+    log = simulate(data, 0, "pbm", 500, seed=3)
+    ranker = podium.RANKERS["lambdamart"](trees=5, min_leaf=1)
+    fit_to_clicks(ranker, data, log, ClickLearning("position"))
+    assert np.ptp(ranker.predict(data)) > 0
+
+
 def test_weights_of_clicks_by_hand():
     data = podium.RankingData.from_arrays(
         np.zeros((3, 1)), np.zeros(3), qid=["q"] * 3, docid=["a", "b", "c"]

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import podium
-from podium.clicks import PolicySettings, simulate
+from podium.clicks import LabelSettings, PolicySettings, simulate, true_model
 from podium.errors import UsageError
 from podium.rankers import (
     ClickLearning,
     GuardSettings,
     choose_debiasing,
+    debias_guard,
     fit_to_clicks,
     fit_with_guard,
 )
@@ -83,3 +84,34 @@ def test_equal_candidates_are_rarely_taken(data):
 def test_wrong_settings_are_refused():
     with pytest.raises(UsageError, match="between 0 and 1"):
         GuardSettings(holdout=1.0)
+
+
+def test_candidates_of_the_same_method_are_refused(data, log):
+    twice = [ClickLearning("dr"), ClickLearning("dr", labels=LabelSettings(clip=0.3))]
+    with pytest.raises(UsageError, match="different debiasing methods, got dr, dr"):
+        fit_with_guard(podium.ListNet(), data, log, twice, QUICK)
+
+
+def test_intervals_of_few_queries_choose_nothing(monkeypatch):
+    # The bootstrap interval of one query has no width, so any difference is above 0.
+    data = podium.make_synthetic(n_queries=1, n_docs=10, n_features=5, seed=0)
+    log = simulate(data, 3, "pbm", 2000, swap=0.2, seed=0)
+    candidate = ClickLearning("ips", true_model(data, "pbm"))
+    reports = []
+    for least in (debias_guard.MIN_QUERIES_TO_CHOOSE, 0):
+        monkeypatch.setattr(debias_guard, "MIN_QUERIES_TO_CHOOSE", least)
+        reports.append(choose_debiasing(podium.ListNet(), data, log, [candidate], QUICK))
+    careful, careless = reports
+    assert careless.chosen == "ips"
+    assert careful.chosen == "none"
+    assert careful.reason == (
+        "ips may be better, but the clicks are of 1.0 effective queries; expected at least 10"
+    )
+
+
+def test_one_session_keeps_click_rates(data, log):
+    clicked = np.flatnonzero(log.groups.reduce(np.add, log.clicked.astype(int)))[:1]
+    ranker, report = fit_with_guard(podium.ListNet(), data, log.take(clicked), settings=QUICK)
+    assert report.chosen == "none"
+    assert report.reason.startswith("nothing can be compared: 1 session cannot")
+    assert np.isfinite(ranker.predict(data)).all()

@@ -9,6 +9,7 @@ import numpy as np
 
 from podium.clicks.click_sessions import ClickSessions
 from podium.data import Groups, Qrels, Run, Strings
+from podium.errors import UsageError
 from podium.metrics.gain_and_discount import discounts
 
 
@@ -33,7 +34,8 @@ class LoggedLists(NamedTuple):
         sessions
             The sessions of a log.
         examination
-            The probability e that users look at each position; the default is 1 / log2(position + 1).
+            The probability e that users look at each position; positions beyond have the last one. The
+            default is 1 / log2(position + 1).
 
         Examples
         --------
@@ -47,7 +49,9 @@ class LoggedLists(NamedTuple):
         looks = (
             discounts("log2", sessions.depth) if examination is None else np.asarray(examination)
         )
-        looks = np.concatenate([looks, np.zeros(max(0, sessions.depth - len(looks)))])
+        if not len(looks):
+            raise UsageError("expected the probability of a look at each position, got none")
+        looks = np.pad(looks, (0, max(0, sessions.depth - len(looks))), mode="edge")
         pairs, number = sessions.pairs
         n = len(pairs)
         n_looks = np.bincount(number, looks[sessions.positions - 1], n)

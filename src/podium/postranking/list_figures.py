@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 
 from podium.data import Groups, Qrels, Run, Strings
-from podium.errors import UsageError
+from podium.errors import DataError, UsageError
 from podium.metrics import Metric
 from podium.metrics.evaluation import evaluate_lists
 from podium.metrics.gain_and_discount import check_exponent, discounts
@@ -28,10 +28,10 @@ class ListFigures:
     """Figures of the first k documents of lists, by judgments.
 
     Users look at place r with probability e(r), and click on a document that they look at with
-    probability a(d) = (2^label - 1) / 2^largest label, as in ERR; labels that are all at most 1 are
-    these probabilities themselves. A list has sum_{r <= k} e(r) a(d_r) expected clicks, and with
-    the field v of documents sum_{r <= k} e(r) a(d_r) v(d_r) money. Documents without a judgment or
-    a value count as 0.
+    probability a(d) = (2^label - 1) / 2^largest label, as in ERR; labels that are all at
+    most 1, some between 0 and 1, are these probabilities themselves. A list has
+    sum_{r <= k} e(r) a(d_r) expected clicks, and with the field v of documents
+    sum_{r <= k} e(r) a(d_r) v(d_r) money. Documents without a judgment or a value count as 0.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ class ListFigures:
         The probability that users look at each place; the default is 1 / log2(r + 1).
     fields, value
         The fields of documents by their ids, and the name of the field with money.
+    are_rates
+        Whether labels are the probabilities a(d), even if all of them are 0 or 1.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class ListFigures:
     examination: Sequence[float] | None = None
     fields: Catalogue | None = None
     value: str | None = None
+    are_rates: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 1:
@@ -97,7 +100,10 @@ class ListFigures:
         labels = np.maximum(self.judgments.values, 0)
         top = float(labels.max(initial=0))
         check_exponent(top)
-        rates = (labels if top <= 1 and (labels % 1).any() else (2**labels - 1) / 2**top).tolist()
+        if self.are_rates and top > 1:
+            raise DataError(f"expected probabilities of clicks of at most 1, got {top:g}")
+        are_rates = self.are_rates or (top <= 1 and (labels % 1).any())
+        rates = (labels if are_rates else (2**labels - 1) / 2**top).tolist()
         docids = list(self.judgments.docids)
         return {
             qid: dict(zip(docids[own], rates[own], strict=True))

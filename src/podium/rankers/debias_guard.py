@@ -21,6 +21,7 @@ from podium.clicks import (
     compare_policies,
     estimate_propensities,
 )
+from podium.counted_nouns import count_text
 from podium.data import RankingData
 from podium.errors import DataError, DivergedError, UsageError
 from podium.rankers.click_learning import ClickLearning, fit_to_clicks
@@ -29,6 +30,8 @@ from podium.rankers.ranker import Ranker
 
 NAIVE = "none"
 """The debiasing method that the others have to beat."""
+MIN_QUERIES_TO_CHOOSE = 10
+"""Intervals of fewer queries, counted by their effective sample size, choose nothing."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def fit_with_guard(
     Parameters
     ----------
     candidates
-        The ways to learn that are compared with plain click rates.
+        The ways to learn that are compared with plain click rates, with different debiasing methods.
     valid, callback
         As in ``fit_to_clicks``.
 
@@ -141,7 +144,13 @@ def choose_debiasing(
 ) -> GuardReport:
     """Compare candidates with plain click rates on held-out sessions; the ranker itself is not fitted."""
     settings = settings or GuardSettings()
+    _require_different_methods(candidates)
     log = ShownDocuments.of(sessions, data).log
+    if not 0 < round((1 - settings.holdout) * len(log)) < len(log):
+        reason = (
+            f"nothing can be compared: {count_text(len(log), 'session')} cannot train and measure"
+        )
+        return GuardReport(NAIVE, {}, reason, len(log), 0)
     train, held_out = log.split(1 - settings.holdout, seed=settings.seed)
     rivals = [c for c in candidates if c.debias != NAIVE]
     try:
@@ -160,6 +169,15 @@ def choose_debiasing(
     return GuardReport(chosen, differences, reason, len(train), len(held_out))
 
 
+def _require_different_methods(candidates: Sequence[ClickLearning]) -> None:
+    """Raise if two candidates have the same debiasing method, by which reports name them."""
+    methods = [c.debias for c in candidates]
+    if len(set(methods)) < len(methods):
+        raise UsageError(
+            f"expected candidates with different debiasing methods, got {', '.join(methods)}"
+        )
+
+
 def _examination(candidates: Sequence[ClickLearning], train: ClickSessions) -> Any:
     """Return P(examined) of the first candidate that has one, else propensities of the training sessions."""
     examinations = [c.examination for c in candidates if c.examination is not None]
@@ -174,8 +192,12 @@ def _scores(
 
 
 def _choose(differences: dict[str, PolicyEstimate], settings: GuardSettings) -> tuple[str, str]:
-    """Return the candidate with the greatest difference among those whose interval is above 0."""
-    better = {name: e for name, e in differences.items() if e.interval.low > 0}
+    """Return the candidate with the greatest difference among those whose interval is above 0.
+
+    An interval of few queries does not count: that of one query has no width.
+    """
+    above = {name: e for name, e in differences.items() if e.interval.low > 0}
+    better = {n: e for n, e in above.items() if e.effective_queries >= MIN_QUERIES_TO_CHOOSE}
     if better:
         name = max(better, key=lambda one: better[one].value)
         e = better[name]
@@ -185,6 +207,12 @@ def _choose(differences: dict[str, PolicyEstimate], settings: GuardSettings) -> 
         )
     if not differences:
         return NAIVE, "there is nothing to compare with plain click rates"
+    if above:
+        most = max(e.effective_queries for e in above.values())
+        return NAIVE, (
+            f"{', '.join(above)} may be better, but the clicks are of {most:.1f} effective queries; "
+            f"expected at least {MIN_QUERIES_TO_CHOOSE}"
+        )
     return NAIVE, (
         f"no candidate is better than plain click rates beyond its interval ({settings.level:.0%})"
     )

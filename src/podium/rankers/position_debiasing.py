@@ -44,7 +44,8 @@ def learn_with_positions(
     is_used = np.ones(labels.data.n_queries, dtype=bool)
     if valid is None:
         is_held_out = held_out_queries(ranker, labels)
-        valid, is_used = labels.take(is_held_out).graded(), ~is_held_out
+        if is_held_out.any():
+            valid, is_used = labels.take(is_held_out).graded(), ~is_held_out
     sessions, positions = session_lists(join, is_used)
     learn = partial(inner.learn_with_positions, positions=positions)
     return ranker.fit_data(sessions, valid, callback, learn=learn)

@@ -97,6 +97,16 @@ def test_a_repeated_request_gets_the_same_list_from_another_process_too(folder):
     assert by_session == by_session[:1] * 5  # the same query of the same session
 
 
+def test_repeats_in_different_units_are_drawn_separately(folder):
+    for unit, who in (("list", {"session": "s"}), ("session", {"user": "u"})):
+        app = start(folder, f"unit: {unit}\nswap: 0.3\n")
+        lists = {tuple(ask(app, request, **who)["ids"]) for request in range(20)}
+        assert len(lists) > 3
+    app = start(folder, "unit: user\nswap: 0.3\n")
+    by_user = [ask(app, i, user="u", session=f"s{i}")["ids"] for i in range(5)]
+    assert by_user == by_user[:1] * 5
+
+
 def test_requests_without_id_with_a_model_or_without_document_ids_are_plain(folder):
     app = start(folder, swap=0.5)
     body = {"features": rows(8).tolist(), "ids": IDS}

@@ -147,19 +147,19 @@ def choose_treatment(
     """
     if request.id is None or (request.documents is None and request.ids is None):
         return None
-    key = request.session or request.user or request.id
-    names = (key, request.id if request.query is None else request.query)
+    query = request.id if request.query is None else request.query
     if experiment is not None and request.model is None and experiment.is_active(time.time()):
-        treatment = _experiment_treatment(request, models, experiment, swap, names)
+        treatment = _experiment_treatment(request, models, experiment, swap, query)
         if treatment is not None:
             return treatment
     model = models.find(request.model)
-    return Treatment(model, swap=swap, names=("", *names)) if swap else None
+    key = request.session or request.user or request.id
+    return Treatment(model, swap=swap, names=("", key, query)) if swap else None
 
 
 def _experiment_treatment(
     request: RankRequest, models: ServedModels, experiment: Experiment, swap: float,
-    names: tuple[str, str],
+    query: str,
 ) -> Treatment | None:  # fmt: skip
     """Return the treatment by an experiment; None if the session or user is not in it."""
     unit = {"session": request.session, "user": request.user}.get(experiment.unit) or request.id
@@ -170,7 +170,9 @@ def _experiment_treatment(
     first, second = (models.get(name) for name in experiment.served)
     if first is None or second is None:  # a changed file has another version
         return None
+    # What draws the list is what the outcomes count as independent.
+    own_names = (*salt, unit or "", query)
     if experiment.method != "ab":
-        return Treatment(first, experiment, None, second, own_swap, (*salt, *names))
+        return Treatment(first, experiment, None, second, own_swap, own_names)
     arm = int(hashed_draws("arm", *salt, unit or "")() < experiment.second_share)
-    return Treatment((first, second)[arm], experiment, arm, None, own_swap, (*salt, *names))
+    return Treatment((first, second)[arm], experiment, arm, None, own_swap, own_names)

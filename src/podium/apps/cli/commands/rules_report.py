@@ -149,6 +149,7 @@ def _figures(
         examination,
         fields,
         options.value,
+        are_rates=options.judged is None,
     )
 
 
