@@ -12,13 +12,14 @@ from podium.clicks import (
     PairValues,
     PositionBasedModel,
     click_labels,
+    feature_relevance,
     fit_click_model,
     simulate,
     true_model,
 )
 from podium.clicks.feature_relevance import predicted_relevance
 from podium.clicks.true_models import relevance
-from podium.errors import DataError, UnknownNameError, UsageError
+from podium.errors import DataError, NotConvergedWarning, UnknownNameError, UsageError
 from podium.losses import LOSSES
 from podium.rankers.training_objective import TrainingObjective
 
@@ -202,3 +203,19 @@ def test_features_predict_relevance():
     for i in range(3):
         step = 1e-5 * (np.arange(3) == i)
         assert abs(likelihood(weights + step) - likelihood(weights - step)) < 1e-7
+
+
+@pytest.mark.parametrize("method", ["dr", "model"])
+def test_labels_that_are_never_0_need_a_click(method):
+    data, sessions, _ = small()
+    silent = sessions.with_clicks(sessions.clicked & False)
+    users = fit_click_model(sessions, "pbm")
+    with pytest.raises(DataError, match="got none to learn from"):
+        click_labels(silent, data, method, users)
+
+
+def test_relevance_that_does_not_converge_says_so(monkeypatch):
+    data = podium.RankingData.from_arrays([[0.0], [1.0], [2.0]], [0] * 3, qid=[1] * 3)
+    monkeypatch.setattr(feature_relevance, "MAX_STEPS", 1)
+    with pytest.warns(NotConvergedWarning, match="in 1 Newton steps"):
+        predicted_relevance(data, np.array([10.0, 50.0, 90.0]), np.array([100.0] * 3))

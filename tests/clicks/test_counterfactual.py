@@ -276,6 +276,11 @@ def test_wrong_calls_are_refused():
     )
     with pytest.raises(DataError, match="the same text"):
         evaluate_policy(sessions, twice, 0, model)
+
+
+@pytest.mark.parametrize("estimator", ["ips", "clipped", "snips", "doubly-robust"])
+def test_a_log_without_clicks_tells_nothing(estimator):
+    data, sessions, model = small()
     silent = sessions.with_clicks(np.zeros(12, dtype=bool))
     with pytest.raises(DataError, match="expected clicks"):
-        evaluate_policy(silent, data, 0, model, PolicySettings(estimator="snips"))
+        evaluate_policy(silent, data, 0, model, PolicySettings(estimator=estimator))

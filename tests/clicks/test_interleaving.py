@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from podium.clicks.hashed_draws import choose_arm, hashed_draws, swap_neighbours
+from podium.clicks.hashed_draws import hashed_draws, swap_neighbours
 from podium.clicks.interleaving import (
     INTERLEAVING_METHODS,
     InterleavedList,
@@ -228,11 +228,13 @@ def test_swaps_exchange_each_pair_with_the_probability_and_none_moves_by_two():
         swap_neighbours(3, 0.6, draw)
 
 
-def test_arms_have_their_shares_and_do_not_depend_on_the_process():
-    shares = {"old": 0.7, "new": 0.3}
-    arms = [choose_arm(shares, hashed_draws("x", str(user))()) for user in range(4_000)]
-    assert abs(arms.count("new") / 4_000 - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 4_000)
-    assert round(hashed_draws("experiment", "ann")(), 12) == round(
-        hashed_draws("experiment", "ann")(), 12
-    )
-    assert choose_arm({"old": 1, "new": 0}, 0.999999) == "old"
+def test_names_decide_draws_evenly():
+    draws = [hashed_draws("x", str(user))() for user in range(4_000)]
+    assert abs(np.mean(np.array(draws) < 0.3) - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 4_000)
+    assert draws[:3] == [hashed_draws("x", user)() for user in "012"]
+
+
+@pytest.mark.parametrize("method", INTERLEAVING_METHODS)
+def test_a_depth_of_all_documents_loses_none(method):
+    for seed in range(4):
+        assert sorted(interleave("ab", "cd", method, depth=4, seed=seed).docs) == [*"abcd"]

@@ -152,6 +152,14 @@ def test_a_rule_costs_what_taking_it_away_changes():
     assert report.total.figures["clicks"].mean == pytest.approx(total.mean(), abs=1e-12)
 
 
+def test_the_same_rule_twice_has_two_costs():
+    _, shown = judged({"x": [0] * 6})
+    rule = NotTopK("d0", 3, hard=True)
+    first, second = rule_costs(shown, [rule, rule]).rules
+    assert (first.changes.lists, second.changes.lists) == (1, 1)
+    assert (first.note, first.changes.changed, second.changes.changed) == ("", 0, 0)
+
+
 def test_traffic_weighs_queries():
     qrels, shown = judged(
         {"x": [1, 0, 0, 0, 0, 0], "y": [0, 0, 0, 0, 0, 1], "z": [1, 1, 0, 0, 0, 0]}

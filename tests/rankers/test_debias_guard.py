@@ -115,3 +115,14 @@ def test_one_session_keeps_click_rates(data, log):
     assert report.chosen == "none"
     assert report.reason.startswith("nothing can be compared: 1 session cannot")
     assert np.isfinite(ranker.predict(data)).all()
+
+
+def test_held_out_sessions_without_clicks_measure_nothing(data, log):
+    order = np.random.default_rng(QUICK.seed).permutation(len(log))  # as ClickSessions.split
+    is_held_out = np.isin(np.arange(len(log)), order[round(0.8 * len(log)) :])
+    clicked = log.clicked & ~np.asarray(log.groups.spread(is_held_out))
+    report = choose_debiasing(
+        podium.ListNet(), data, log.with_clicks(clicked), [ClickLearning("dr")], QUICK
+    )
+    assert report.chosen == "none"
+    assert report.reason.endswith("those that measure have no click")

@@ -122,7 +122,7 @@ class ClickLabels:
         place[groups.order(self.relevance)] = groups.places
         has_list = (self.relevance * sessions > 0) & (place < MAX_LISTS_PER_QUERY)
         rows = np.flatnonzero(has_list)
-        self._require_clicks(rows)
+        _require_clicks(len(rows))
         queries = np.asarray(self.data.groups.codes)[rows]
         lists = select_queries(self.data, queries)
         labels = np.zeros(len(lists))
@@ -134,9 +134,10 @@ class ClickLabels:
         weight /= weight.mean()
         return replace(lists, y=labels, qids=names, query_weight=weight, topk=int(LIST_LABEL))
 
-    def _require_clicks(self, rows: Ints) -> None:
-        if not len(rows):
-            raise DataError("expected clicks on documents of the data, got none to learn from")
+
+def _require_clicks(n: int) -> None:
+    if not n:
+        raise DataError("expected clicks on documents of the data, got none to learn from")
 
 
 def click_labels(
@@ -176,6 +177,8 @@ def click_labels(
         raise UsageError(f"click labels by {method} need P(examined); pass propensities or a model")
     join = ShownDocuments.of(sessions, data)
     model = examination.model() if isinstance(examination, PropensityEstimate) else examination
+    if method in ("dr", "model"):  # their labels are above 0 without any click, too
+        _require_clicks(int(join.log.clicked[join.row >= 0].sum()))
     relevance = _relevance(join, method, model, settings or LabelSettings())
     return ClickLabels(data, relevance, join.sessions_of_query(), method, join.messages())
 

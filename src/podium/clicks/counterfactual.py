@@ -171,8 +171,8 @@ class _Log:
         P(shown) is the share of the sessions of the query that show the document: less than 1 if the
         log has lists of several rankers, or cut lists.
         """
-        shown = self.impressions_of_pair / self.traffic[self.pairs.query_codes]
-        return np.asarray(self.sessions.clicked / (self.examined * shown[self.pair]))
+        p_shown = self.impressions_of_pair / self.traffic[self.pairs.query_codes]
+        return np.asarray(self.sessions.clicked / (self.examined * p_shown[self.pair]))
 
     @property
     def traffic(self) -> Floats:
@@ -187,6 +187,8 @@ def _estimate(
 ) -> PolicyEstimate:  # fmt: skip
     """Estimate the value of a policy, or the difference of two, from the sums of queries."""
     sessions.require_sessions()
+    if not sessions.clicked.any():
+        raise DataError("expected clicks in the log, got none: nothing can be estimated from it")
     model = _model(examination)
     log = _Log.of(sessions, model, settings)
     lists = [policy_lists(data, policy, sessions, settings.depth) for policy in policies]
@@ -215,8 +217,6 @@ def _totals(log: _Log, targets: list[_Target], estimator: str) -> tuple[Floats, 
     is_relative = estimator == "snips"
     weight = log.by_query(log.click_values) if is_relative else log.traffic
     used = weight > 0
-    if not used.any():
-        raise DataError("expected clicks in the log, got none: nothing can be estimated from it")
     return total[used], weight[used]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from scipy.special import expit
 
 from podium.data import RankingData
+from podium.errors import NotConvergedWarning
 from podium.optim import one_blas_thread
 from podium.typing import Floats
 
@@ -67,4 +70,11 @@ def _fit(X: Floats, clicks: Floats, others: Floats) -> Floats:
         before, value = value, likelihood(weights)
         if value - before <= _LEAST_GAIN * abs(value):
             break
+    else:
+        warnings.warn(
+            f"the relevance that features predict did not converge in {MAX_STEPS} Newton steps; it is that "
+            "of the last step",
+            NotConvergedWarning,
+            stacklevel=3,
+        )
     return weights

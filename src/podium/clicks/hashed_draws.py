@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from hashlib import blake2b
 
 from podium.clicks.interleaving import Draw
@@ -22,22 +21,6 @@ def hashed_draws(*names: str) -> Draw:
     """
     key = "\0".join(names).encode("utf-8", "surrogatepass")
     return random.Random(int.from_bytes(blake2b(key, digest_size=8).digest(), "little")).random
-
-
-def choose_arm(shares: Mapping[str, float], number: float) -> str:
-    """Return the arm at a number from 0 to 1, if arms lie side by side in proportion to their shares.
-
-    Examples
-    --------
-    >>> [choose_arm({"old": 3, "new": 1}, number) for number in (0, 0.74, 0.76)]
-    ['old', 'old', 'new']
-    """
-    at, total = number * sum(shares.values()), 0.0
-    for arm, share in shares.items():
-        total += share
-        if at < total:
-            return arm
-    return next(reversed([arm for arm, share in shares.items() if share]))
 
 
 def swap_neighbours(n: int, swap: float, draw: Draw) -> list[int]:

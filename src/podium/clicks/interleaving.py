@@ -85,7 +85,7 @@ def interleave_by_draws(
     first: Sequence[Any], second: Sequence[Any], method: str, depth: int | None, draw: Draw
 ) -> InterleavedList:
     """Interleave as `interleave` does, by random numbers of the caller, without checks."""
-    n_union = len(first) if len(first) == len(second) and depth else len({*first, *second})
+    n_union = len({*first, *second})
     n = n_union if depth is None else min(depth, n_union)
     if method == "optimised":
         n = min(n, MAX_OPTIMISED_DEPTH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from podium.postranking.rule_check import unknown_findings
 from podium.postranking.rule_trial import TrialProgress
 from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import Where
+from podium.postranking.settings import check_rules
 from podium.typing import Document, Floats
 
 RuledLists = Mapping[str, PostRanking]
@@ -193,7 +195,7 @@ def rule_costs(
     if not isinstance(run, Run):
         raise UsageError(f"expected a Run, got {type(run).__name__}; podium.read_run reads one")
     study = _CostStudy(
-        run, tuple(rules), figures, k if figures is None else figures.k, traffic, resamples,
+        run, _distinct(rules), figures, k if figures is None else figures.k, traffic, resamples,
         progress, {"conflicts": "yield", **settings, "explain": False},
     )  # fmt: skip
     return study.report()
@@ -295,6 +297,16 @@ class _CostStudy:
             if isinstance(selector, Where) and not any(map(selector.meets, fields.values()))
         ]
         return tuple(problems)
+
+
+def _distinct(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the rules, with a copy for each repeat of the same object: results tell rules by identity."""
+    used: set[int] = set()
+    own = []
+    for rule in check_rules(rules):
+        own.append(copy(rule) if id(rule) in used else rule)
+        used.add(id(rule))
+    return tuple(own)
 
 
 def _fights(after: RuledLists, before: RuledLists) -> tuple[tuple[Rule, int], ...]:

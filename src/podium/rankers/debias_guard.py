@@ -152,6 +152,11 @@ def choose_debiasing(
         )
         return GuardReport(NAIVE, {}, reason, len(log), 0)
     train, held_out = log.split(1 - settings.holdout, seed=settings.seed)
+    if not (train.clicked.any() and held_out.clicked.any()):
+        reason = (
+            "nothing can be compared: the sessions that train or those that measure have no click"
+        )
+        return GuardReport(NAIVE, {}, reason, len(train), 0)
     rivals = [c for c in candidates if c.debias != NAIVE]
     try:
         examination = _examination(rivals, train)
@@ -196,8 +201,8 @@ def _choose(differences: dict[str, PolicyEstimate], settings: GuardSettings) -> 
 
     An interval of few queries does not count: that of one query has no width.
     """
-    above = {name: e for name, e in differences.items() if e.interval.low > 0}
-    better = {n: e for n, e in above.items() if e.effective_queries >= MIN_QUERIES_TO_CHOOSE}
+    winners = {name: e for name, e in differences.items() if e.interval.low > 0}
+    better = {n: e for n, e in winners.items() if e.effective_queries >= MIN_QUERIES_TO_CHOOSE}
     if better:
         name = max(better, key=lambda one: better[one].value)
         e = better[name]
@@ -207,10 +212,10 @@ def _choose(differences: dict[str, PolicyEstimate], settings: GuardSettings) -> 
         )
     if not differences:
         return NAIVE, "there is nothing to compare with plain click rates"
-    if above:
-        most = max(e.effective_queries for e in above.values())
+    if winners:
+        most = max(e.effective_queries for e in winners.values())
         return NAIVE, (
-            f"{', '.join(above)} may be better, but the clicks are of {most:.1f} effective queries; "
+            f"{', '.join(winners)} may be better, but the clicks are of {most:.1f} effective queries; "
             f"expected at least {MIN_QUERIES_TO_CHOOSE}"
         )
     return NAIVE, (

@@ -184,9 +184,10 @@ class FairShare(_PrefixRule):
 class Exposure(_PrefixRule):
     """A group has at least, or at most, a share of the exposure of the top k.
 
-    A place has the exposure 1 / log2(1 + place). The rule finds the smallest moves of the original
-    list that reach the share, and asks that the group stands at these places or above, or below:
-    bounds on prefixes, under which the share holds. It may hold with other places, too.
+    A place has the exposure 1 / log2(1 + place). The rule moves documents of the group in the
+    original list until it has the share, at each step where a place moved gains the most: few moves,
+    not always the fewest. It asks that the group stands at these places or above, or below: bounds
+    on prefixes, under which the share holds. It may hold with other places, too.
     """
 
     kind: ClassVar[str] = "exposure"
