@@ -28,7 +28,7 @@ from podium.labelling.machines.call_budget import (
     Spending,
     TokenPrices,
 )
-from podium.labelling.machines.chat_completions import CompletionSettings
+from podium.labelling.machines.chat_completions import CompletionSettings, is_model
 from podium.labelling.machines.endpoint import ApiKey, Endpoint, read_key
 from podium.labelling.machines.http_exchange import FailedExchangeError, exchange
 from podium.labelling.machines.machine_client import CallRules
@@ -129,6 +129,19 @@ def test_no_text_escapes_the_schema(text):
     for schema in (pair_schema(), set_schema(5), grade_schema(("Bad", "Good"))):
         with suppress(UnreadableAnswerError):
             assert schema.read(text) in schema.values
+
+
+@pytest.mark.parametrize(
+    ("answered", "requested", "same"),
+    [
+        ("gpt-4-0613", "gpt-4", True), ("m-20241022", "m", True), ("m@20241022", "m", True),
+        ("m-002", "m", True), ("m-2026-01-31", "m", True), ("llama-3-8b", "llama-3", False),
+        ("claude-3-5-sonnet", "claude-3", False), ("qwen2-0.5b", "qwen2", False),
+        ("llama3:70b", "llama3", False), ("m-002", "m-003", False), ("m-002\n", "m", False),
+    ],
+)  # fmt: skip
+def test_a_version_is_the_model_and_a_size_is_another(answered, requested, same):
+    assert is_model(answered, requested) == same
 
 
 # --- caps
@@ -356,6 +369,40 @@ def test_an_error_that_shows_the_key_is_scrubbed():
     assert "Incorrect key: [key]" in str(caught.value)
     assert KEY not in str(caught.value)
     assert "\x1b" not in str(caught.value)
+
+
+def test_a_long_error_is_cut_after_it_is_scrubbed():
+    body = json.dumps({"error": {"message": "x" * 180 + " " + KEY + "y" * 90}}).encode()
+    with scripted(reply(401, body)) as (url, _), pytest.raises(EndpointError) as caught:
+        exchange(Endpoint(url, "small", ApiKey(KEY)), {}, 5)
+    assert "x" * 180 + " [key]" in str(caught.value)
+    assert KEY[:6] not in str(caught.value)
+    assert "y" * 15 not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "location", [f"https://{KEY}.example.org/", f"https://{KEY.upper()}", "//["]
+)
+def test_a_redirect_does_not_show_the_key(location):
+    key = KEY.replace("secret", "Secret")
+    with (
+        scripted(reply(302, headers=[f"Location: {location}"])) as (url, _),
+        pytest.raises(EndpointError, match="redirects to") as caught,
+    ):
+        exchange(Endpoint(url, "small", ApiKey(key)), {}, 5)
+    assert KEY not in str(caught.value).lower()
+
+
+def test_the_name_of_a_model_does_not_show_the_key(tmp_path):
+    message = {"role": "assistant", "content": '{"better": "A"}'}
+    body = {"model": "small-20241022", "choices": [{"message": message}]}
+    with (
+        scripted(reply(200, json.dumps(body).encode())) as (url, received),
+        client_of(url, tmp_path, key="20241022") as client,
+    ):
+        answers = [client.ask(*PAIR) for _ in range(2)]
+    assert [answer.model for answer in answers] == ["small-[key]"] * 2
+    assert len(received) == 1
 
 
 def test_nobody_listens():

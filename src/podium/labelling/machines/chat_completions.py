@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -15,6 +16,9 @@ AnswerConstraint = Literal["schema", "json", "none"]
 """How the endpoint is asked to keep to the form: by a JSON Schema, as any JSON, or by words alone."""
 
 _OWN_FIELDS = ("model", "messages", "stream", "n", "response_format", "tools", "functions")
+
+_VERSION = re.compile("[-@:][0-9]{3,8}(-[0-9]{2}){0,2}")
+"""A date or a number, as in -2026-01-31, @20241022, -0613 and -002; never a size, as in -8b."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,10 @@ def is_model(answered: str, requested: str) -> bool:
     --------
     >>> is_model("gpt-x-2026-01-31", "gpt-x"), is_model("gpt-x-mini", "gpt-x"), is_model("", "gpt-x")
     (True, False, True)
+    >>> is_model("llama-3-8b", "llama-3"), is_model("claude-3-5-sonnet", "claude-3")
+    (False, False)
     """
     if not answered or answered == requested:
         return True
-    ending = answered.removeprefix(requested)
-    return ending != answered and ending[0] in "-@:" and ending[1:2].isdigit()
+    ending = answered[len(requested) :]
+    return answered.startswith(requested) and _VERSION.fullmatch(ending) is not None

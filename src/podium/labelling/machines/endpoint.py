@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -55,8 +56,9 @@ class ApiKey:
         return f"Bearer {self._value}"
 
     def scrub(self, text: str) -> str:
-        """Return a text without the key."""
-        return text.replace(self._value, "[key]")
+        """Return a text without the key, in large or small letters."""
+        # Without case, because hosts are read in small letters.
+        return re.sub(re.escape(self._value), "[key]", text, flags=re.IGNORECASE)
 
 
 def read_key(

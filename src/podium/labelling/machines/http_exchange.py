@@ -139,10 +139,13 @@ def _read_body(
 
 def _failure(endpoint: Endpoint, reply: HttpReply) -> EndpointError:
     """Return the error of a reply that is not 200."""
-    status, reason = reply.status, endpoint.scrub(_error_text(reply.body))
+    status = reply.status
+    reason = endpoint.scrub(_error_text(reply.body))[
+        :200
+    ]  # the cut must not leave a part of the key
     says = f"{endpoint.host} answers {status}" + (f": {reason}" if reason else "")
     if 300 <= status < 400:
-        target = urlsplit(reply.headers.get("location", "")).hostname or "another address"
+        target = _host(endpoint.scrub(reply.headers.get("location", ""))) or "another address"
         return EndpointError(
             f"{endpoint.host} redirects to {target!r:.100}; podium follows no redirect, because it would "
             "carry texts and the key elsewhere; give the address itself if you trust it"
@@ -158,6 +161,14 @@ def _failure(endpoint: Endpoint, reply: HttpReply) -> EndpointError:
     return EndpointError(f"{says}; check the address and the model {endpoint.model!r:.80}")
 
 
+def _host(address: str) -> str | None:
+    """Return the host of an address; None if it names none, or is malformed."""
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
 def _error_text(body: bytes) -> str:
     """Return what the endpoint says about an error: one line of printable text."""
     try:
@@ -167,7 +178,7 @@ def _error_text(body: bytes) -> str:
     except (ValueError, AttributeError):
         return ""
     line = " ".join(str(text).split()) if isinstance(text, str) else ""
-    return "".join(c for c in line if c.isprintable())[:200]
+    return "".join(c for c in line if c.isprintable())
 
 
 def wait_seconds(headers: Mapping[str, str], now: float | None = None) -> float | None:

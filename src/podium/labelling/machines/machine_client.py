@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from podium.errors import EndpointError, UsageError
@@ -34,6 +34,9 @@ LONGEST_REQUESTED_WAIT = 600.0
 
 MAX_REFUSALS = 5
 """After so many refused questions without a single answer, the run stops."""
+
+MAX_MODEL_NAME = 200
+"""So many characters of the model's name are kept."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,10 @@ class MachineClient:
             spending = _spending(completion, estimate)
             outcome = self._judge_reply(completion, schema)
             if outcome == ANSWERED:
-                answer = CachedAnswer(completion.text, self.endpoint.scrub(completion.model[:200]))
+                completion = replace(
+                    completion, model=self.endpoint.scrub(completion.model)[:MAX_MODEL_NAME]
+                )
+                answer = CachedAnswer(completion.text, completion.model)
             else:
                 completion = None
         except FailedExchangeError as error:
