@@ -79,6 +79,23 @@ def test_long_documents_are_cut_and_images_refused():
         document_text(PoolDocument("x", "a.png", "image"))
 
 
+@pytest.mark.parametrize(
+    ("kind", "content", "text"),
+    [
+        ("text", "Preis:\u00a0100\u3000EUR\u2028neu", "Preis: 100 EUR neu"),
+        ("text", "zero\u200bwidth\x07", "zerowidth"),
+        (
+            "html",
+            "<h1>Chess</h1><p>clock</p><td>10</td><td>20</td>a<br>b<br/>c",
+            "Chess clock 10 20 a b c",
+        ),
+        ("html", "C<sub>2</sub>H<b>5</b>O<style>p</style>H <A>x</A>y", "C2H5OH xy"),
+    ],
+)
+def test_words_stay_apart(kind, content, text):
+    assert document_text(PoolDocument("x", content, kind)) == text
+
+
 TEMPLATE = """---
 kind: grade
 name: ours

@@ -28,6 +28,13 @@ DOCUMENT_CHARACTERS = 6_000
 
 MAX_SET_SIZE = 20
 """The most documents in one question."""
+_HIDDEN_TAGS = frozenset({"script", "style"})
+_INLINE_TAGS = frozenset({
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+    "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt",
+    "u", "var", "wbr",
+})  # fmt: skip
+"""Tags that browsers show without a gap."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +148,17 @@ def document_text(document: PoolDocument, characters: int = DOCUMENT_CHARACTERS)
 
 
 def _printable(text: str) -> str:
-    """Return a text without control characters, which could hide instructions from people."""
-    return "".join(c for c in text if c.isprintable() or c in "\n\t")
+    """Return a text without control characters, which could hide instructions from people.
+
+    Unusual blanks become blanks, so that words stay apart.
+    """
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else " " if c.isspace() else "" for c in text
+    )
 
 
 class _TextParser(HTMLParser):
-    """Collects the text of HTML."""
+    """Collects the text of HTML; only inline tags can stand within a word."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -154,14 +166,20 @@ class _TextParser(HTMLParser):
         self._hidden = 0
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._hidden += tag in ("script", "style")
+        self._hidden += tag in _HIDDEN_TAGS
+        self._separate_words(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in ("script", "style") and self._hidden > 0
+        self._hidden -= tag in _HIDDEN_TAGS and self._hidden > 0
+        self._separate_words(tag)
 
     def handle_data(self, data: str) -> None:
         if not self._hidden:
             self.parts.append(data)
+
+    def _separate_words(self, tag: str) -> None:
+        if tag not in _INLINE_TAGS and tag not in _HIDDEN_TAGS:
+            self.parts.append(" ")
 
 
 def _html_text(html: str) -> str:
