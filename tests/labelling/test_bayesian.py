@@ -160,6 +160,18 @@ def test_sources_of_an_answer_have_shares_that_a_fit_counts():
     assert sure.close == pytest.approx((1 + (1 - first_right) * 0.25 / 0.35 + 0.25 / 0.3) / (2 + 2))
 
 
+def test_the_share_of_close_guesses_is_a_probability():
+    """So many contradictions about a pair that is hardly close exceed all answers about equal ones."""
+    contradiction = [Judgment("a", "b", ">"), Judgment("a", "b", "<")]
+    answers = collect_answers("ab", contradiction * 20)
+    errors = AnswerErrors(np.array([[0.98, 0.01, 0.01]]), 1.0, np.array([6.0, 1.0, 1.0]))
+    fitted = errors.fit(answers, np.array([0.05]), np.array([0.5]))
+    share = 0.05 / 2 / (0.05 / 2 + 0.95 * 0.01)  # of wrong answers, with sides that nobody knows
+    right = 0.95 * 0.98 / (0.95 * 0.98 + 0.95 * 0.01 + 0.05 / 2)
+    assert 1 + 40 * (1 - right / 2) * share > 2 + 40 * 0.05
+    assert fitted.close == 1.0
+
+
 def test_a_confidence_ends_a_run_early_and_is_kept_by_undo():
     levels = {d: i for i, d in enumerate(documents(30))}
     judged = {}

@@ -211,6 +211,16 @@ def test_advice_names_the_queries_that_part_and_counts_what_is_missing():
     assert more_answers(Estimate(), 85, 0.05) == math.ceil((1.96 / 0.1) ** 2) - 85
 
 
+def test_a_few_equal_answers_are_not_enough():
+    independent = math.ceil((1.96 / 0.1) ** 2)
+    for width in (0.0, 1e-17):
+        assert more_answers(Estimate(1.0, 1.0 - 2 * width, 1.0), 6, 0.05) == independent - 6
+    same = Estimate(1.0, 1.0, 1.0)
+    inputs = AdviceInputs(same, {"a": (3, 3), "b": (3, 3)}, ["a", "b"], {}, frozenset(), 3.0)
+    assert [row.query for row in advise(inputs, 0.05).queries] == ["a", "b"]
+    assert more_answers(same, independent, 0.05) == 0
+
+
 def test_wilson_solves_its_equation():
     low, high = wilson_interval(7, 20)
     z = norm.ppf(0.975)

@@ -106,6 +106,16 @@ def test_a_contradiction_of_both_orders_is_a_tie(store, tmp_path):
     assert answers == {"~"}
 
 
+def test_merged_orders_have_no_left_document(store, tmp_path):
+    """Contradictions become ties, so what is left of the preferences shows no bias for a side."""
+    with SimulatedEndpoint(judge_numbers()) as server, client_of(server.url, tmp_path) as client:
+        settings = AssessmentSettings(both_orders=True, repeats=0.0)
+        assess(store, client, settings=settings, plan=TaskPlan(k=3, strategy="sort"))
+    rows = [data for rows in logged(store).values() for _, _, data in rows]
+    assert rows
+    assert all(data["answer"] in "<>" and "left" not in data for data in rows)
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 def test_threads_and_faults_change_no_judgment(tmp_path, name):
     logs = []

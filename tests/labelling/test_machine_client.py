@@ -5,6 +5,7 @@ import json
 import socket
 import sqlite3
 import threading
+import time
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -28,10 +29,11 @@ from podium.labelling.machines.call_budget import (
     Spending,
     TokenPrices,
 )
+from podium.labelling.machines.call_pace import CallPace
 from podium.labelling.machines.chat_completions import CompletionSettings, is_model
 from podium.labelling.machines.endpoint import ApiKey, Endpoint, read_key
 from podium.labelling.machines.http_exchange import FailedExchangeError, exchange
-from podium.labelling.machines.machine_client import CallRules
+from podium.labelling.machines.machine_client import CallRules, MachineClient
 from podium.labelling.machines.prompt_templates import Prompt
 from podium.labelling.machines.question_prompts import QuestionPrompts
 from podium.labelling.machines.simulated_endpoint import SimulatedEndpoint
@@ -167,6 +169,47 @@ def test_every_cap_is_checked_before_a_call():
             budget.reserve(call)
 
 
+class SimulatedTime:
+    """A clock that a sleep moves; `events` happen during sleeps."""
+
+    def __init__(self, events=()):
+        self.now, self.events = 0.0, sorted(events)
+
+    def sleep(self, seconds):
+        end = self.now + seconds
+        while self.events and self.events[0][0] <= end:
+            self.now, happen = self.events.pop(0)
+            happen()
+        self.now = end
+
+
+def test_a_hold_reaches_threads_that_wait_already():
+    timer = SimulatedTime()
+    pace = CallPace(6, clock=lambda: timer.now, sleep=timer.sleep)
+    pace.wait_for_turn()
+    timer.events = [(1.0, lambda: pace.hold(24.0))]  # while the next thread sleeps until 10
+    calls = []
+    for _ in range(2):
+        pace.wait_for_turn()
+        calls.append(timer.now)
+    assert calls == [25.0, 35.0]
+
+
+def test_the_cap_on_time_is_checked_after_the_wait(tmp_path):
+    timer = SimulatedTime()
+    with (
+        scripted(reply(429, headers=["Retry-After: 500"])) as (url, received),
+        AnswerCache(tmp_path / "answers.db") as cache,
+    ):
+        budget = CallBudget(CallCaps(seconds=10), clock=lambda: timer.now)
+        pace = CallPace(clock=lambda: timer.now, sleep=timer.sleep)
+        client = MachineClient(Endpoint(url, "small"), cache, budget, pace=pace)
+        with pytest.raises(BudgetSpentError, match="10 seconds"):
+            client.ask(*PAIR)
+        assert len(received) == 1
+        assert budget.spent.calls == 1, "nothing is reserved for a call that was not made"
+
+
 def test_what_calls_really_took_frees_the_rest():
     budget = CallBudget(CallCaps(tokens=1000))
     budget.reserve(Spending(1, 600, 400))
@@ -291,6 +334,32 @@ def test_a_wrong_key_ends_at_once_and_is_shown_nowhere(tmp_path):
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+def test_a_reply_in_pieces_has_no_more_time():
+    def drip(listener, piece, ended):
+        connection, _ = listener.accept()
+        end = time.monotonic() + 2.0
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not ended.wait(0.05) and time.monotonic() < end:
+                connection.sendall(piece)
+
+    for piece in (b"X-Header: value\r\n", b"\r\n"):  # headers without an end; a body without an end
+        ended = threading.Event()
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            thread = threading.Thread(target=drip, args=(listener, piece, ended))
+            thread.start()
+            start = time.monotonic()
+            endpoint = Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}", "small")
+            with pytest.raises(
+                FailedExchangeError, match=r"no reply within 0\.3 seconds"
+            ) as caught:
+                exchange(endpoint, {}, 0.3)
+            assert time.monotonic() - start < 1.5
+            ended.set()
+            thread.join()
+        assert caught.value.problem == "slow"
+
+
 class Scripted(http.server.BaseHTTPRequestHandler):
     """Sends the bytes `raw` of its class, and adds what it receives to `received`."""
 
@@ -410,6 +479,13 @@ def test_nobody_listens():
         port = listener.getsockname()[1]
     with pytest.raises(FailedExchangeError, match="cannot be reached") as caught:
         exchange(Endpoint(f"http://127.0.0.1:{port}", "small"), {}, 5)
+    assert caught.value.problem == "unreachable"
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70 + ".example.org"])
+def test_a_host_that_cannot_be(host):
+    with pytest.raises(FailedExchangeError, match="cannot be reached: Unicode") as caught:
+        exchange(Endpoint(f"https://{host}/v1", "small"), {}, 5)
     assert caught.value.problem == "unreachable"
 
 

@@ -107,7 +107,8 @@ def advise(inputs: AdviceInputs, half_width: float = ENOUGH_HALF_WIDTH) -> Judgi
 
     Machine and people part in a query if its agreement is below that of all queries with 95% confidence.
     The interval of a share shrinks with the square root of the answers; n / (h / H)^2 answers are needed for
-    a half width H if n answers give h. Without an interval, the number is that of independent answers.
+    a half width H if n answers give h. Without an interval, or with one of width 0, the number is that of
+    independent answers.
     """
     parting = sorted(
         (row for row in _measured(inputs) if row[0] < inputs.same.value), key=lambda row: row[:2]
@@ -141,10 +142,10 @@ def more_answers(same: Estimate, answers: int, half_width: float) -> int:
     >>> more_answers(Estimate(), 0, 0.05)                     # (1.96 / (2 * 0.05))^2
     385
     """
-    if not same.is_defined or same.half_width != same.half_width:
-        needed = (_TWO_SIDED_Z / (2 * half_width)) ** 2
-    else:
-        needed = answers * (round(same.half_width, 12) / half_width) ** 2
+    width = round(same.half_width, 12) if same.is_defined else math.nan
+    independent = (_TWO_SIDED_Z / (2 * half_width)) ** 2
+    # A width of 0 is no certainty: a few equal answers show no spread.
+    needed = answers * (width / half_width) ** 2 if width > 0 else independent
     return max(0, math.ceil(round(needed - answers, 9)))
 
 

@@ -127,6 +127,12 @@ class CallBudget:
             self._check(after)
             self.spent = after
 
+    def check_time(self) -> None:
+        """Raise BudgetSpentError if the cap on time is reached."""
+        seconds = self.caps.seconds
+        if seconds is not None and self._clock() - self._start >= seconds:
+            raise BudgetSpentError(f"the cap of {seconds:g} seconds is reached")
+
     def replace_estimate(self, estimate: Spending, actual: Spending) -> None:
         """Count what a call really took in place of its estimate."""
         with self._lock:
@@ -141,8 +147,7 @@ class CallBudget:
         cost = 0.0 if self.prices is None else self.prices.cost(after)
         if caps.cost is not None and cost > caps.cost:
             raise BudgetSpentError(f"the next call could exceed the cap of {caps.cost:g} in money")
-        if caps.seconds is not None and self._clock() - self._start >= caps.seconds:
-            raise BudgetSpentError(f"the cap of {caps.seconds:g} seconds is reached")
+        self.check_time()
 
 
 def estimate_tokens(text: str) -> int:

@@ -41,21 +41,28 @@ class CallPace:
             raise UsageError(f"expected more than 0 calls per minute, got {per_minute}")
         self._gap = 0.0 if per_minute is None else 60.0 / per_minute
         self._clock, self._sleep, self._lock = clock, sleep, threading.Lock()
-        self._next = clock()
+        self._next = self._hold_end = clock()
 
     def wait_for_turn(self) -> None:
         """Wait until the next call may be made."""
-        with self._lock:
-            now = self._clock()
-            at = max(now, self._next)
-            self._next = at + self._gap
-        if at > now:
-            self._sleep(at - now)
+        is_held = True
+        while is_held:
+            with self._lock:
+                now = self._clock()
+                at = max(now, self._next)
+                self._next = at + self._gap
+            if at > now:
+                self._sleep(at - now)
+            with self._lock:
+                is_held = (
+                    at < self._hold_end
+                )  # since this thread took its turn: it takes another one
 
     def hold(self, seconds: float) -> None:
         """Let no thread call before some seconds are over."""
         with self._lock:
-            self._next = max(self._next, self._clock() + seconds)
+            self._hold_end = max(self._hold_end, self._clock() + seconds)
+            self._next = max(self._next, self._hold_end)
 
 
 def back_off(failures: int, jitter: float) -> float:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import ssl
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
@@ -84,9 +87,10 @@ def _post(endpoint: Endpoint, body: bytes, seconds: float) -> HttpReply:
     if endpoint.key is not None:
         headers["Authorization"] = endpoint.key.authorization
     try:
-        connection.request("POST", target, body, headers)
-        with connection.getresponse() as response:
-            content = _read_body(response, connection, end)
+        with _time_limit(connection, end):
+            connection.request("POST", target, body, headers)
+            with connection.getresponse() as response:
+                content = _read_body(response)
     except ssl.SSLCertVerificationError as error:
         reason = endpoint.scrub(str(error.verify_message))
         raise EndpointError(f"the certificate of {endpoint.host} is not valid: {reason}") from None
@@ -96,8 +100,8 @@ def _post(endpoint: Endpoint, body: bytes, seconds: float) -> HttpReply:
         ) from None
     except (http.client.HTTPException, ConnectionResetError, BrokenPipeError):
         raise FailedExchangeError("cut off", f"{endpoint.host} ended its reply early") from None
-    except OSError as error:
-        reason = endpoint.scrub(error.strerror or type(error).__name__)
+    except (OSError, UnicodeError) as error:  # UnicodeError: a host that no name server can have
+        reason = endpoint.scrub(getattr(error, "strerror", None) or type(error).__name__)
         raise FailedExchangeError(
             "unreachable", f"{endpoint.host} cannot be reached: {reason}"
         ) from None
@@ -116,10 +120,35 @@ def _connection(
     return http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
 
 
-def _read_body(
-    response: http.client.HTTPResponse, connection: http.client.HTTPConnection, end: float
-) -> bytes:
-    """Return the body; a reply in small pieces has no more time than one in a single piece."""
+@contextmanager
+def _time_limit(connection: http.client.HTTPConnection, end: float) -> Iterator[None]:
+    """Connect, and end the exchange at a time: a reply in small pieces has no more time than a whole one.
+
+    The timeout of a socket is one of each piece, so a timer ends the connection.
+    """
+    connection.connect()
+    timer = threading.Timer(max(0.0, end - time.monotonic()), _shut_down, [connection.sock])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (http.client.HTTPException, OSError):
+        if time.monotonic() < end:
+            raise
+    finally:
+        timer.cancel()
+    if time.monotonic() >= end:
+        raise TimeoutError
+
+
+def _shut_down(connected: socket.socket) -> None:
+    with suppress(OSError):  # it is closed already
+        # Not the method of ssl sockets: it takes their state away from the thread that reads.
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+
+def _read_body(response: http.client.HTTPResponse) -> bytes:
+    """Return the body."""
     blocks, size = [], 0
     while block := response.read1(65536):
         blocks.append(block)
@@ -128,10 +157,6 @@ def _read_body(
             raise FailedExchangeError(
                 "too large", f"a reply has more than {MAX_REPLY_BYTES:,} bytes"
             )
-        if (left := end - time.monotonic()) <= 0:
-            raise TimeoutError
-        if connection.sock is not None:
-            connection.sock.settimeout(left)
     if response.length:  # bytes that the header announced and nobody sent
         raise http.client.IncompleteRead(b"", response.length)
     return b"".join(blocks)

@@ -158,10 +158,11 @@ class MachineClient:
     ) -> Completion | None:
         """Call, again after failures on the way; return None for an answer that cannot be read."""
         for failures in range(1, self._rules.retries + 2):
-            self.budget.reserve(estimate)  # before the wait, so that the cap on time is kept too
+            self.budget.reserve(estimate)
             number = 0
             try:
                 self._pace.wait_for_turn()
+                self.budget.check_time()  # again, because the wait takes time too
                 number = self.cache.begin_call(key, self.campaign, estimate)
                 return self._call(body, number, estimate, schema)
             except FailedExchangeError as error:

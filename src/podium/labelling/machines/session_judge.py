@@ -208,11 +208,15 @@ def shuffle(documents: Sequence[str], session: Session) -> tuple[str, ...]:
 
 
 def _merge_orders(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return one judgment of both orders: a contradiction is a tie."""
+    """Return one judgment of both orders: a contradiction is a tie.
+
+    It has no left document: without the contradictions, the rest would show no bias for a side.
+    """
     swapped = Judgment(other["a"], other["b"], other["answer"]).flipped().answer
     answers = [*one["machine"]["answers"], *other["machine"]["answers"]]
     answer = one["answer"] if one["answer"] == swapped else "~"
-    return one | {"answer": answer, "machine": one["machine"] | {"answers": answers}}
+    merged = one | {"answer": answer, "machine": one["machine"] | {"answers": answers}}
+    return {name: value for name, value in merged.items() if name != "left"}
 
 
 def _times_asked(

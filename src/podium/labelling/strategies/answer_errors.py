@@ -94,9 +94,8 @@ class AnswerErrors:
         if self.close == 0:
             return AnswerErrors(replies, 0.0, self.counts)
         equal = CLOSE_GUESSES.sum() + closeness[answers.pair].sum()
-        return AnswerErrors(
-            replies, float((CLOSE_GUESSES[0] + is_close.sum()) / equal), self.counts
-        )
+        close_share = min(1.0, float((CLOSE_GUESSES[0] + is_close.sum()) / equal))
+        return AnswerErrors(replies, close_share, self.counts)
 
     def rate(self, answers: PairAnswers, closeness: Floats) -> float:
         """Return the probability that the next answer is wrong."""
