@@ -136,3 +136,7 @@ def test_queries_without_a_partner_are_refused(read, write, tmp_path):
         read(path, {"q1": TEXTS["q1"]})
     with pytest.raises(DataError, match="same text"):
         read(path, {**TEXTS, "q3": TEXTS["q2"]})
+    with pytest.raises(DataError, match="'q1' and 'q2' have the same text"):
+        write(qrels, tmp_path / "other", dict.fromkeys(TEXTS, "red"))
+    assert not (tmp_path / "other").exists()
+    write(qrels, tmp_path / "other", {**TEXTS, "q3": TEXTS["q2"]})  # q3 is not written

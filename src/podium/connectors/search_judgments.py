@@ -185,6 +185,14 @@ def _with_ids(
     if queries is None:
         yield from rows
         return
+    id_of = _ids_by_text(queries)
+    for text, docid, label in rows:
+        if text not in id_of:
+            raise DataError(f"no query has the text {text!r:.80}; expected all of them", path=name)
+        yield id_of[text], docid, label
+
+
+def _ids_by_text(queries: Mapping[str, str]) -> dict[str, str]:
     id_of: dict[str, str] = {}
     for qid, text in queries.items():
         if id_of.setdefault(text.strip(), str(qid)) != str(qid):
@@ -192,17 +200,18 @@ def _with_ids(
                 f"the queries {id_of[text.strip()]!r:.80} and {str(qid)!r:.80} have the same text "
                 f"{text!r:.80}, by which judgments find their query; leave one of them out"
             )
-    for text, docid, label in rows:
-        if text not in id_of:
-            raise DataError(f"no query has the text {text!r:.80}; expected all of them", path=name)
-        yield id_of[text], docid, label
+    return id_of
 
 
 def _with_texts(qrels: Qrels, queries: Mapping[str, str] | None) -> Iterator[RatingRow]:
     """Yield rows with the texts of queries."""
     docids, values = list(qrels.docids), qrels.values.tolist()
-    if queries is not None and (lacking := [q for q in qrels.qids.tolist() if q not in queries]):
-        raise DataError(f"the query {lacking[0]!r:.80} has no text; expected one for every query")
+    if queries is not None:
+        if lacking := [q for q in qrels.qids.tolist() if q not in queries]:
+            raise DataError(
+                f"the query {lacking[0]!r:.80} has no text; expected one for every query"
+            )
+        _ids_by_text({qid: queries[qid] for qid in qrels.qids.tolist()})  # raises if two are equal
     for qid, rows in zip(qrels.qids.tolist(), qrels.groups.slices(), strict=True):
         text = qid if queries is None else queries[qid]
         for docid, label in zip(docids[rows], values[rows], strict=True):

@@ -7,6 +7,7 @@ import pytest
 
 from podium.data import RankingData, make_synthetic, shuffled_queries
 from podium.data.groups import Groups
+from podium.data.row_selection import select_queries
 from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.candidates import TREE_LOSSES, Candidate, make_candidates
 from podium.ensemble.auto.combinations import (
@@ -447,6 +448,20 @@ def test_no_query_chooses_its_own_scores(n_held_out):
         expected = steps[int(np.argmax(values))][rows]
         offset, scale = offset_and_scale(expected, data.subset(queries).groups)
         np.testing.assert_allclose(chosen[rows], (expected - offset) / scale)
+
+
+def test_queries_of_a_selection_are_stopped_as_their_copies():
+    data = make_synthetic(n_queries=20, n_docs=(3, 6), seed=0)
+    chosen = []
+    part = select_queries(data, np.arange(10, 20))
+    for queries in (part, part.subset(np.arange(10))):
+        steps = np.random.default_rng(0).standard_normal((4, len(queries)))
+        stopping = CrossStopping(queries, NDCG, 8)
+        for scores in steps:
+            stopping.add(scores)
+        n_rows = int(queries.groups.offsets[8])
+        chosen.append(stopping.chosen_scores(np.zeros(n_rows)))
+    np.testing.assert_array_equal(*chosen)
 
 
 def test_without_steps_the_final_scores_count():

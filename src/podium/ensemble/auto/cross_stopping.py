@@ -46,22 +46,24 @@ class CrossStopping:
         order = shuffled_queries(data, 0)
         half = np.full(data.n_queries, IN_NO_HALF)
         half[order[order < n]] = np.arange(n) % 2
-        self._halves = [select_queries(data, np.flatnonzero(half == h)) for h in (0, 1)]
-        self._choosers = [
-            select_queries(data, np.flatnonzero((half == h) | (half == IN_NO_HALF))) for h in (0, 1)
-        ]
-        self._measures = [RepeatedMetric(queries, metric) for queries in self._choosers]
+        halves = [np.flatnonzero(half == h) for h in (0, 1)]
+        choosers = [np.flatnonzero((half == h) | (half == IN_NO_HALF)) for h in (0, 1)]
+        # Rows of `data`: the rows of a selection of a selection are those of its first source.
+        groups_and_rows = [data.groups.take(queries) for queries in halves]
+        self._half_groups, self._half_rows = zip(*groups_and_rows, strict=True)
+        self._chooser_rows = [data.groups.take(queries)[1] for queries in choosers]
+        self._measures = [RepeatedMetric(select_queries(data, q), metric) for q in choosers]
         self._best = [-np.inf, -np.inf]
         self._chosen: list[Floats | None] = [None, None]
 
     def add(self, scores: Floats) -> None:
         """Take the scores after one iteration."""
         for own, other in ((0, 1), (1, 0)):
-            rows = self._choosers[own].rows
+            rows = self._chooser_rows[own]
             value = self._measures[own](scores[rows]) if len(rows) else -np.inf
             if value > self._best[own]:  # of equal values, the first; never a NaN
                 self._best[own] = value
-                self._chosen[other] = scores[self._halves[other].rows].copy()
+                self._chosen[other] = scores[self._half_rows[other]].copy()
 
     def chosen_scores(self, final: Floats) -> Floats:
         """Return standardised scores: of each half those that the other half chose.
@@ -69,9 +71,11 @@ class CrossStopping:
         Without a choice, those of the final model.
         """
         scores = np.empty(len(final))
-        for queries, chosen in zip(self._halves, self._chosen, strict=True):
-            own = final[queries.rows] if chosen is None else chosen
+        for groups, rows, chosen in zip(
+            self._half_groups, self._half_rows, self._chosen, strict=True
+        ):
+            own = final[rows] if chosen is None else chosen
             if len(own):
-                offset, scale = offset_and_scale(own, queries.groups)
-                scores[queries.rows] = (own - offset) / scale
+                offset, scale = offset_and_scale(own, groups)
+                scores[rows] = (own - offset) / scale
         return scores
