@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -186,7 +187,7 @@ def _check_count(n_words: int, name: str, path: str | None) -> None:
             path=path, column=name,
         ).advise(
             python=f"leave it out with ignore=[{name!r}]",
-            command_line=f"leave it out with --ignore {name}",
+            command_line=f"leave it out with --ignore {shlex.quote(name)}",
         )  # fmt: skip
 
 

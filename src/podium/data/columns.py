@@ -11,7 +11,7 @@ import yaml
 
 from podium.data.atomic_files import atomic_writer
 from podium.data.categories import CategoryForm, check_forms
-from podium.data.column_roles import check_roles, missing_column
+from podium.data.column_roles import check_roles, missing_column, option_of
 from podium.data.text_files import open_regular
 from podium.errors import DataError, MalformedLineError, UnknownNameError, UsageError
 from podium.typing import Path_
@@ -58,6 +58,7 @@ _USUAL_NAMES = {
     "weight": WEIGHT_NAMES,
 }
 _COLUMN_LISTS = ("features", "ignore", "text")
+_NOT_IN_FILES = ("guesses", "optional")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +90,9 @@ class Columns:
         the "first" row, or "error".
     guesses
         What `resolve` chose by name, as ("query", "search_id").
+    optional
+        Columns of `ignore`, `text` and `query_text` that a table may lack; `read_columns` names those
+        of its file.
 
     Examples
     --------
@@ -114,6 +118,7 @@ class Columns:
     thousands: str = ""
     repeated: str = "keep"
     guesses: tuple[tuple[str, str], ...] = ()
+    optional: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in _COLUMN_LISTS:
@@ -149,8 +154,9 @@ class Columns:
         UsageError if a named column is not there, or if no query or label can be guessed; `path` is
         the file that it names.
         """
+        present = _without_absent(self, names)
         is_absent = not labelled and self.label is not None and self.label not in names
-        chosen = _guess_columns(replace(self, label=None) if is_absent else self, names)
+        chosen = _guess_columns(replace(present, label=None) if is_absent else present, names)
         _check_names(chosen, names, path)
         if chosen.query is None:
             usual_names = (*QUERY_NAMES, *QUERY_TEXT_NAMES[2:])
@@ -185,6 +191,17 @@ class Columns:
         )
         text, ignore = (*chosen.text, *guessed_text), (*chosen.ignore, *words)
         return replace(chosen, features=features, text=text, ignore=ignore, guesses=guesses)
+
+
+def _without_absent(columns: Columns, names: Sequence[str]) -> Columns:
+    """Leave out the optional columns that a table lacks."""
+    absent = set(columns.optional).difference(names)
+    return replace(
+        columns,
+        ignore=tuple(name for name in columns.ignore if name not in absent),
+        text=tuple(name for name in columns.text if name not in absent),
+        query_text=None if columns.query_text in absent else columns.query_text,
+    )
 
 
 def text_field(column: str) -> str:
@@ -261,7 +278,12 @@ def _check_names(columns: Columns, names: Sequence[str], path: str | None) -> No
         raise UnknownNameError("columns", ", ".join(absent), names, path=path, holder="the table")
     for name in sorted(_used_names(columns)):
         if name not in names:
-            raise UnknownNameError("column", name, names, path=path, holder="the table")
+            error = UnknownNameError("column", name, names, path=path, holder="the table")
+            role = next(role for role, own in _roles(columns).items() if name in own)
+            if role in ("ignore", "text"):  # a file of columns does not require these
+                option = option_of(role)
+                error.advise(python=f"{role}= names it", command_line=f"{option} names it")
+            raise error
 
 
 def _check_character(option: str, value: str, choices: Sequence[str]) -> None:
@@ -287,7 +309,7 @@ def write_columns(columns: Columns, path: Path_) -> None:
     record = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(columns).items()
-        if name != "guesses" and value != defaults[name]
+        if name not in _NOT_IN_FILES and value != defaults[name]
     }
     if columns.categories:
         record["categories"] = {
@@ -299,7 +321,11 @@ def write_columns(columns: Columns, path: Path_) -> None:
 
 
 def read_columns(path: Path_) -> Columns:
-    """Read what `write_columns` wrote; raise an error that names the file and the field."""
+    """Read what `write_columns` wrote; raise an error that names the file and the field.
+
+    A table may lack columns of text and columns that are left out: tomorrow's export has the same
+    features, but not always the same notes beside them.
+    """
     name = os.fspath(path)
     with open_regular(path) as file:
         text = file.read(MAX_COLUMNS_FILE_BYTES + 1)
@@ -320,7 +346,9 @@ def read_columns(path: Path_) -> Columns:
         )
     values = {str(key): _field_value(str(key), value, name) for key, value in record.items()}
     try:
-        return Columns(**values)
+        columns = Columns(**values)
+        query_text = () if columns.query_text in (None, columns.query) else (columns.query_text,)
+        return replace(columns, optional=(*columns.ignore, *columns.text, *query_text))
     except UsageError as error:
         raise DataError(error.args[0], path=name).keep_advice(error) from None
 
@@ -335,7 +363,7 @@ def _read_forms(value: Any, path: str) -> dict[str, CategoryForm]:
 
 def _field_value(key: str, value: Any, path: str) -> Any:
     """Check the value of one field of a columns file."""
-    known_keys = [f.name for f in fields(Columns) if f.name != "guesses"]
+    known_keys = [f.name for f in fields(Columns) if f.name not in _NOT_IN_FILES]
     if key not in known_keys:
         raise UnknownNameError("field", key, known_keys, path=path)
     if key in _COLUMN_LISTS:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 
 from podium.data.columns import Columns
+from podium.data.number_parsing import decimal_of
 
 _LABEL_ADVICE = "every row needs a label: fill it in, or leave the row out"
 _QUOTE_ADVICE = "close the quote; a quote inside of a field is written twice"
@@ -19,6 +22,9 @@ _CURRENCY = re.compile(r"[-+]?\s*[$€£¥₹]\s*[-+]?[\d.,]+|[-+]?[\d.,]+\s*([$
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
 
 _KEEP_ADVICE = "missing='nan' keeps it as NaN; podium.Prepared(ranker, impute='median') fills it in"
+_GAP = "if it stands for a missing value, leave such fields empty or write NA, and give"
+_GAP_IN_PYTHON = f"{_GAP} missing='nan'"
+_GAP_ON_COMMAND_LINE = f"{_GAP} --missing nan or --impute median"
 _NOT_FINITE = "write a number, or leave the field empty and give {}"
 EMPTY_FIELD_ADVICE = (
     "--missing nan keeps it as a missing value; podium train --impute median fills it in"
@@ -85,8 +91,27 @@ def mark_advice(got: str, columns: Columns) -> tuple[str, str]:
     )
 
 
-def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
-    """Return what to do about a field that is not a number, for Python and for the command line."""
+def _is_gap(got: str, values: Sequence[str]) -> bool:
+    """Whether a field is a gap rather than a word: it is a mark, or most others are numbers."""
+    numbers = sum(decimal_of(value.strip()) is not None for value in values)
+    return not any(map(str.isalnum, got)) or 2 * numbers > sum(map(bool, values))
+
+
+def advice(
+    kind: str, got: str, name: str, columns: Columns, values: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Return what to do about a field that is not a number, for Python and for the command line.
+
+    `values` is a sample of the column.
+
+    Examples
+    --------
+    >>> advice("malformed", "-", "views 30d", Columns())[1].split(", ")[0]
+    'if it stands for a missing value'
+    >>> advice("malformed", "blue", "main colour", Columns(), ["blue", "red"])[1]
+    "a column of words: --categories 'main colour' makes numbers of them; or --ignore 'main colour'"
+    """
+    option = shlex.quote(name)
     is_label = name == columns.label
     if kind == "missing" and is_label:
         return label_advice(name, columns)
@@ -110,14 +135,19 @@ def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
     if _CURRENCY.fullmatch(got):
         return (
             f"a number with a currency sign: remove the sign first, or ignore=[{name!r}]",
-            f"a number with a currency sign: remove the sign first, or --ignore {name}",
+            f"a number with a currency sign: remove the sign first, or --ignore {option}",
         )
     if is_date(got):
         return (
             f"turn dates into numbers first (days, for example), or ignore=[{name!r}]",
-            f"turn dates into numbers first (days, for example), or --ignore {name}",
+            f"turn dates into numbers first (days, for example), or --ignore {option}",
+        )
+    if _is_gap(got, values):
+        return (
+            f"{_GAP_IN_PYTHON}; or ignore=[{name!r}]",
+            f"{_GAP_ON_COMMAND_LINE}; or --ignore {option}",
         )
     return (
         f"a column of words: categories=[{name!r}] makes numbers of them; or ignore=[{name!r}]",
-        f"a column of words: --categories {name} makes numbers of them; or --ignore {name}",
+        f"a column of words: --categories {option} makes numbers of them; or --ignore {option}",
     )

@@ -165,7 +165,7 @@ class _RecordChecker:
                 return
             problem = recount_fields(records.problem, bytes(record), layout)
             yield problem_error(
-                problem, records.column, self.path, n_lines, self.columns, self.head.names
+                problem, records.column, self.path, n_lines, self.columns, self.head
             )
             has_wrong_quotes = problem[3].startswith('"')  # where its field ends is not clear
             if problem[0] == "columns" or has_wrong_quotes or layout.roles[records.column] < 0:

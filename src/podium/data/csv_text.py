@@ -123,7 +123,7 @@ def stream_csv(
     line, n_rows, n_yielded = head.n_lines, 0, 0
     for block in _parse_blocks(path, head, layout, allocator):
         if block.problem is not None:
-            raise problem_error(block.problem, block.column, path, line, columns, head.names)
+            raise problem_error(block.problem, block.column, path, line, columns, head)
         blocks.append(block._replace(first_line=line + 1))
         line, n_rows = line + block.n_lines, n_rows + len(block.X)
         check_memory(n_rows - n_yielded, width, itemsize, max_bytes, path)
@@ -429,7 +429,7 @@ def problem_error(
     path: str,
     n_lines: int,
     columns: Columns,
-    names: Sequence[str],
+    head: CsvHead,
 ) -> DataError:
     """Return the error for a problem of a block that follows so many lines."""
     kind, line_in_block, expected, got = problem
@@ -442,8 +442,9 @@ def problem_error(
             command_line="a field that holds the separator belongs in quotes; "
             "--separator names another one",
         )
-    name = names[column]
+    name = head.names[column]
+    values = [record[column] for record in head.sample if len(record) > column]
     field = repr(got) if got else "an empty field"
     error = _ERRORS[kind](f"expected {expected}, got {field}", path=path, line=line, column=name)
-    python, command_line = advice(kind, got, name, columns)
+    python, command_line = advice(kind, got, name, columns, values)
     return error.advise(python=python, command_line=command_line) if python else error

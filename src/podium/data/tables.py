@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -347,11 +348,12 @@ def _with_typed_categories(columns: Columns, table: Any, labelled: bool) -> Colu
 
 
 def _no_number_column(name: str, dtype: str, path: str | None) -> DataError:
+    option = shlex.quote(name)
     return DataError(
         f"expected a feature that is a number, got {dtype}", path=path, column=name
     ).advise(
         python=f"categories=[{name!r}] makes numbers of words; or ignore=[{name!r}]",
-        command_line=f"--categories {name} makes numbers of words; or --ignore {name}",
+        command_line=f"--categories {option} makes numbers of words; or --ignore {option}",
     )
 
 

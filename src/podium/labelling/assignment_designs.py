@@ -139,6 +139,9 @@ def _check_overlap(m: int, tools: Sequence[Tool], n_assessors: int) -> None:
             f"expected an overlap m of {'1 assessor' if most == 1 else f'1 to {most} assessors'} per query, "
             f"got {m}: {n_assessors} assessor{'s'[: n_assessors - 1]} with {len(tools)} "
             f"tool{'s'[: len(tools) - 1]}"
+        ).advise(
+            python="name more assessors, or give a smaller m",
+            command_line=f"name {m * len(tools)} or more with --assessors, or --overlap {most}",
         )
 
 

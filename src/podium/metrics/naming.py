@@ -55,7 +55,10 @@ def parse(text: str) -> Metric:
     """
     match = _GRAMMAR.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise UsageError(f"expected a metric such as NDCG@10 or P(rel=2)@5, got {text!r}")
+        error = UsageError(f"expected a metric such as NDCG@10 or P(rel=2)@5, got {text!r}")
+        if isinstance(text, str) and "," in text:
+            error.advise(python="give several as a list", command_line="give one name")
+        raise error
     cls = _metric_class(match["name"])
     arguments = _parse_arguments(text, match["args"])
     k = int(match["k"]) if match["k"] else None

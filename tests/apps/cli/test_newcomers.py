@@ -372,7 +372,7 @@ def test_a_wrong_name_or_order_is_told_with_the_right_one(shop, arguments, code,
 def test_an_unknown_column_lists_those_of_the_table(shop, option, wrong, nearest):
     assert error_of("data", "info", "data.csv", option, wrong, code=2) == (
         f"podium: data.csv: unknown column '{wrong}'; did you mean {nearest}? "
-        "The table has qid, docid, label, price"
+        "The table has qid, docid, label, price" + "; --ignore names it" * (option == "--ignore")
     )
 
 
@@ -977,3 +977,122 @@ def test_a_line_that_is_no_request_shows_one(graded):
         "line 1: expected a request as JSON in UTF-8, got text that is not JSON: invalid character (byte 0); "
         'as in {"documents": ['
     ) in result.stderr
+
+
+# --- a file of columns, and advice that fits the command
+
+OWN = (
+    "search,sku,added on,views 30d,lucene,stars\n"
+    "1,a,new,5,2,1\n1,b,old,3,9,0\n2,a,new,4,1,1\n2,b,old,1,2,0\n"
+)
+OWN_COLUMNS = (
+    "query: search\ndoc: sku\nlabel: stars\nfeatures: [views 30d, lucene]\n"
+    "ignore: [added on]\ntext: [title]\nquery_text: typed\n"
+)
+
+
+@pytest.fixture
+def own(write):
+    write("own.csv", OWN)
+    write("columns.yaml", OWN_COLUMNS)
+    return write
+
+
+def test_a_table_may_lack_what_a_file_of_columns_leaves_out_or_keeps_as_text(own):
+    run("train", "regression", "own.csv", "--columns", "columns.yaml", "-o", "m.podium")
+    own("later.csv", "search,sku,views 30d,lucene\n1,a,5,2\n1,b,3,9\n")
+    run("predict", "m.podium", "later.csv", "--columns", "columns.yaml", "-o", "later.run")
+    assert len(Path("later.run").read_text().splitlines()) == 2
+    data = read_table("later.csv", columns="columns.yaml", labelled=False)
+    assert data.feature_names == ("views 30d", "lucene")
+    for option in ("--ignore", "--text-columns"):
+        command = ["predict", "m.podium", "later.csv", "--columns", "columns.yaml", "-o", "new.run"]
+        assert error_of(*command, option, "added on", code=2) == (
+            "podium: later.csv: unknown column 'added on'; the table has search, sku, views 30d, lucene; "
+            f"{option} names it"
+        )
+
+
+def test_a_file_of_columns_still_needs_its_features(own):
+    own("later.csv", "search,sku,stars,lucene\n1,a,5,2\n1,b,3,9\n")
+    message = error_of("data", "info", "later.csv", "--columns", "columns.yaml", code=2)
+    assert "unknown column 'views 30d'" in message
+
+
+def test_an_option_against_the_file_of_columns_names_the_file(own):
+    assert error_of(
+        "data", "info", "own.csv", "--columns", "columns.yaml", "--label", "lucene", code=2
+    ) == (
+        "podium: column 'lucene' is named twice: as the label and as a feature; columns.yaml names "
+        "columns, too: correct that file, or leave the option out"
+    )
+
+
+def test_advice_on_a_missing_column_fits_the_command(own):
+    own("own.run", "1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n")
+    own("rules.yaml", "version: 1\nrules:\n  - {rule: pin, docs: b, position: 1}\n")
+    own("pool.jsonl", '{"id": "1", "query": "x", "documents": [{"id": "a", "text": "x"}]}\n')
+    run("judge", "import", "k.db", "--pool", "pool.jsonl", "--assessors", "ann")
+    report = error_of(
+        "rules", "report", "rules.yaml", "--run", "own.run", "--judged", "own.csv", code=2
+    )
+    assert "stars; rename the column to one of these names; a table without" in report
+    export = error_of("judge", "export", "k.db", "--features", "own.csv", "-o", "t.txt", code=2)
+    assert "stars; name it in a file for --columns, or rename the column to one of" in export
+    assert "--query-column" not in report + export
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "g.csv", "--rankers", "regression", "-m", "NDCG@10,MAP", "--out", "r"],
+         "or P(rel=2)@5, got 'NDCG@10,MAP'; repeat -m for several"),
+        (["train", "lambdamart", "g.csv", "-m", "NDCG@10,MAP", "-o", "m.podium"],
+         "or P(rel=2)@5, got 'NDCG@10,MAP'; give one name"),
+        (["judge", "import", "k.db", "--pool", "pool.jsonl", "--assessors", "ann", "--design", "overlap"],
+         "1 assessor with 1 tool; name 2 or more with --assessors, or --overlap 1"),
+    ],
+)  # fmt: skip
+def test_advice_names_what_the_command_takes(graded, arguments, message):
+    graded("pool.jsonl", '{"id": "1", "query": "x", "documents": [{"id": "a", "text": "x"}]}\n')
+    assert error_of(*arguments, code=2).endswith(message)
+
+
+@pytest.mark.parametrize("engine", ["vespa", "xgboost"])
+def test_a_name_that_an_engine_refuses_is_renamed_by_an_option(own, engine):
+    own("odd.csv", OWN.replace("views 30d", "views [30"))
+    run("train", "regression", "odd.csv", "--query", "search", "--label", "stars", "--ignore",
+        "added on", "-o", "m.podium")  # fmt: skip
+    message = error_of("export", "m.podium", "--to", engine, code=2)
+    assert message.endswith("; rename it with --feature-names")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "advice"),
+    [
+        ("4", "-", "if it stands for a missing value, leave such fields empty or write NA, and give "
+         "--missing nan or --impute median; or --ignore 'views 30d'"),
+        ("4", "sold", "if it stands for a missing value, leave such fields empty or write NA, and give "
+         "--missing nan or --impute median; or --ignore 'views 30d'"),
+        ("red", "blue", "a column of words: --categories 'views 30d' makes numbers of them; or --ignore "
+         "'views 30d'"),
+    ],
+)  # fmt: skip
+def test_a_gap_is_not_a_word_and_names_with_spaces_are_quoted(own, first, second, advice):
+    own("gap.csv", f"search_id,label,views 30d\n1,1,{first}\n1,0,{first}\n1,0,{second}\n")
+    message = error_of(
+        "train", "regression", "gap.csv", "--features", "views 30d", "-o", "m", code=1
+    )
+    assert message.endswith(advice)
+
+
+def test_a_soft_rule_that_is_violated_is_told_to_be_too_light(write):
+    write("own.run", "".join(f"1 Q0 d{i} {i} {9 - i} x\n" for i in range(1, 9)))
+    for hard, note in (("false", "soft: raise its weight, or set hard: true"), ("true", "")):
+        write(
+            "rules.yaml",
+            f"version: 1\nrules:\n  - {{rule: pin, docs: d7, position: 1, name: P, hard: {hard}}}\n",
+        )
+        result = run("postrank", "own.run", "--rules", "rules.yaml", "-o", "new.run", "--force")
+        row = next(line for line in result.stdout.splitlines() if line.startswith("│ P "))
+        assert row.split("│")[-2].strip() == note

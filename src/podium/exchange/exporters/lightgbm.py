@@ -22,6 +22,8 @@ def export_lightgbm(model: PortableModel, name: str) -> ExportedModel:
         if feature.split() != [feature] or any(letter in feature for letter in '",:[]{}'):
             raise UsageError(
                 f"{feature!r} is not a name of a feature in LightGBM, which takes no spaces and none of "
-                '" , : [ ] { }; rename it with feature_names'
+                '" , : [ ] { }'
+            ).advise(
+                python="rename it with feature_names", command_line="rename it with --feature-names"
             )
     return ExportedModel("lightgbm", "tree", name, names, write_forest(form, names))

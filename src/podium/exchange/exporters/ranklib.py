@@ -35,8 +35,9 @@ def export_ranklib(model: PortableModel, name: str) -> ExportedModel:
     for feature in names:
         if not feature.isprintable():
             raise UsageError(
-                f"{feature!r} is not a name of a feature in RankLib's comments, which are one line each; "
-                "rename it with feature_names"
+                f"{feature!r} is not a name of a feature in RankLib's comments, which are one line each"
+            ).advise(
+                python="rename it with feature_names", command_line="rename it with --feature-names"
             )
     if isinstance(form, WeightedSum):
         kind, body = "Linear Regression", [_weights(form)]

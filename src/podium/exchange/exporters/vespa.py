@@ -39,8 +39,9 @@ def export_vespa(model: PortableModel, name: str) -> ExportedModel:
         if not _FEATURE.fullmatch(feature):
             raise UsageError(
                 f"{feature!r} is not a name in Vespa's rank expressions; expected names such "
-                "as bm25(title), attribute(price) or the name of a function; rename it with "
-                "feature_names"
+                "as bm25(title), attribute(price) or the name of a function"
+            ).advise(
+                python="rename it with feature_names", command_line="rename it with --feature-names"
             )
     if isinstance(form, WeightedSum):
         return ExportedModel("vespa", "rank profile", name, names, _profile(form, names, name))

@@ -31,8 +31,9 @@ def export_xgboost(model: PortableModel, name: str) -> ExportedModel:
     for feature in names:
         if any(letter in feature for letter in "[]<"):
             raise UsageError(
-                f"{feature!r} is not a name of a feature in XGBoost, which takes none of [ ] <; "
-                "rename it with feature_names"
+                f"{feature!r} is not a name of a feature in XGBoost, which takes none of [ ] <"
+            ).advise(
+                python="rename it with feature_names", command_line="rename it with --feature-names"
             )
     if isinstance(form, WeightedSum):
         booster = {"name": "gblinear", "model": {"weights": _weights(form)}}

@@ -183,7 +183,7 @@ def _check_metrics(names: list[str] | None) -> list[str]:
     """Return the metrics, by default those of a comparison; raise if a name is wrong."""
     metrics = names or list(DEFAULT_METRICS)
     for metric in metrics:
-        check_metric(metric)
+        check_metric(metric, takes_several=True)
     return metrics
 
 

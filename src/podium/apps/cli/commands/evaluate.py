@@ -28,7 +28,7 @@ EVALUATE_ORDER = (
 def run_evaluate(options: EvaluateOptions) -> None:
     """Evaluate scores on labelled data; several score files are compared with the first."""
     for name in options.metric:
-        check_metric(name)
+        check_metric(name, takes_several=True)
     if options.cluster is not None:
         check_is_collection([options.data])
     if len({path.resolve() for path in options.scores}) < len(options.scores):

@@ -8,6 +8,7 @@ from typing import Any
 
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.judgment_store import choose_store, open_store, store_name
+from podium.apps.cli.inputs.table_columns import without_column_options
 from podium.apps.cli.options.judge_export import FormatName, JudgeExportOptions
 from podium.apps.cli.options.tables import TableOptions
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
@@ -29,7 +30,8 @@ def run_judge_export(options: JudgeExportOptions) -> None:
     check_not_replaced([options.out], options.force)
     columns = TableOptions(categories=options.categories, columns_file=options.columns_file)
     files = InputFiles(options.missing, columns, is_quiet=options.json)
-    data = files.read(options.features, labelled=False) if options.features else None
+    with without_column_options(takes_file=True):
+        data = files.read(options.features, labelled=False) if options.features else None
     with spinner(f"writing {options.out}"), open_store(store) as opened:
         written = write(
             opened, options.out, options.what, file_format,

@@ -212,9 +212,10 @@ def _facts(summary: BatchSummary, rules: LocatedRules) -> dict[str, Any]:
 def _print_summary(title: str, summary: BatchSummary, rules: LocatedRules) -> None:
     facts = _facts(summary, rules)
     rows = [
-        [rule["rule"], *(f"{rule[key]:,}" for key in ("lists", "held", "violated")), _note(rule)]
-        for rule in facts["rules"]
-    ]
+        [rule["rule"], *(f"{rule[key]:,}" for key in ("lists", "held", "violated")),
+         _note(rule) or _weight_advice(counts)]
+        for rule, counts in zip(facts["rules"], summary.usage, strict=True)
+    ]  # fmt: skip
     counts = f"queries: {facts['queries']:,}, changed: {facts['changed']:,}"
     if facts["hidden"]:
         counts += f", documents hidden: {facts['hidden']:,}"
@@ -226,6 +227,12 @@ def _print_summary(title: str, summary: BatchSummary, rules: LocatedRules) -> No
 def _note(rule: Mapping[str, Any]) -> str:
     """Return why a rule never acted, or on how many lists it gave way."""
     return rule["note"] or (f"gave way on {rule['yielded']:,}" if rule["yielded"] else "")
+
+
+def _weight_advice(counts: RuleUsage) -> str:
+    """Return how a soft rule that is violated holds on more lists."""
+    is_light = counts.violated and not counts.rule.hard
+    return "soft: raise its weight, or set hard: true" if is_light else ""
 
 
 def _explain(result: PostRanking, query: str, rules: LocatedRules, json: bool) -> None:

@@ -14,6 +14,7 @@ from podium.aggregation import (
 )
 from podium.apps.cli.inputs.aggregate_runs import PooledRankings
 from podium.apps.cli.inputs.input_files import InputFiles
+from podium.apps.cli.inputs.table_columns import without_column_options
 from podium.apps.cli.options.aggregate import AggregateOptions
 from podium.data import Qrels, RankingData
 from podium.data.number_parsing import decimal_of
@@ -63,7 +64,8 @@ def _check_same_rankers(valid: Rankings, places: Rankings) -> None:
 
 def read_qrels_file(path: Path) -> Qrels:
     """Read judgments: qrels, or ranking data with document ids."""
-    judged = InputFiles("nan").read_judgments(path)
+    with without_column_options():
+        judged = InputFiles("nan").read_judgments(path)
     return judged if isinstance(judged, Qrels) else Qrels.from_data(judged)
 
 

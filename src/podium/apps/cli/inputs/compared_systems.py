@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.postrank_inputs import read_run_file
+from podium.apps.cli.inputs.table_columns import without_column_options
 from podium.apps.cli.options.judge_agreement import JudgeAgreementOptions
 from podium.apps.cli.outputs.progress import spinner
 from podium.errors import UnknownNameError, UsageError
@@ -49,7 +50,8 @@ def measure_systems(options: JudgeAgreementOptions, store: Store) -> SystemAgree
         runs = {path.stem: read_run_file(path) for path in options.run}
         return systems_of_runs(truths, runs, options.metric, **settings)
     assert options.features is not None
-    data = InputFiles("nan", None, is_quiet=options.json).read(options.features, labelled=False)
+    with without_column_options():
+        data = InputFiles("nan", is_quiet=options.json).read(options.features, labelled=False)
     with spinner("training with both truths"):
         return systems_of_rankers(
             truths, data, _ranker_names(options), options.metric, folds=options.folds, **settings

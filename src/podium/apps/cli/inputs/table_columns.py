@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from podium.apps.cli.options.tables import TableOptions
@@ -46,9 +48,23 @@ def columns_of(options: TableOptions) -> Columns | None:
         is_all = options.feature_columns == "all"
         changes["features"] = None if is_all else _names("--features", options.feature_columns)
     if options.columns_file is not None:
-        columns = replace(_without_named(read_columns(options.columns_file), changes), **changes)
+        columns = _with_changes(options.columns_file, changes)
         return columns if options.categories else _with_own_categories(columns, options)
     return Columns(**changes) if changes else None
+
+
+def _with_changes(path: Path, changes: dict[str, Any]) -> Columns:
+    """Return the columns of a file, with the options in place of its fields."""
+    columns = _without_named(read_columns(path), changes)
+    own_names = {changes.get("query_text"), *changes.get("ignore", ()), *changes.get("text", ())}
+    optional = tuple(name for name in columns.optional if name not in own_names)
+    try:
+        return replace(columns, **changes, optional=optional)
+    except UsageError as error:
+        # The advice is about options, but one of the two roles is that of the file.
+        raise UsageError(
+            f"{error.args[0]}; {path} names columns, too: correct that file, or leave the option out"
+        ) from None
 
 
 def _without_named(columns: Columns, changes: dict[str, Any]) -> Columns:
@@ -109,6 +125,26 @@ def _grades(text: str | None) -> dict[str, float] | None:
             raise UsageError(f"expected each grade once in --grades, got {word.strip()!r} twice")
         grades[word.strip()] = value
     return grades
+
+
+@contextmanager
+def without_column_options(*, takes_file: bool = False) -> Iterator[None]:
+    """Correct the advice on a missing column in a command that has no option to name it.
+
+    `takes_file` says that the command has --columns.
+    """
+    try:
+        yield
+    except UsageError as error:
+        advice = error.command_line_advice
+        if not advice.startswith("name it with --"):
+            raise
+        _, semicolon, rest = advice.partition("; ")
+        file_advice = "name it in a file for --columns, or " if takes_file else ""
+        raise error.advise(
+            python=error.python_advice,
+            command_line=f"{file_advice}rename the column to one of these names{semicolon}{rest}",
+        ) from None
 
 
 def guesses_text(path: str, columns: Columns, query_option: str) -> str | None:
