@@ -95,17 +95,17 @@ class DaskRunner:
         """Yield the results of calls, as `TaskRunner.run` says."""
         numbered = enumerate(calls)
         running: dict[Any, int] = {}
-        results: dict[int, Any] = {}
+        finished: dict[int, Any] = {}
         n_yielded = 0
         try:
-            while self._start(numbered, running, len(results)):
+            while self._start(numbered, running, len(finished)):
                 for future in self._wait_for_some(running):
                     number = running.pop(future)
-                    results[number] = self._result(future, number, on_killed)
+                    finished[number] = future
                     if not in_order:
-                        yield results.pop(number)
-                while n_yielded in results:
-                    yield results.pop(n_yielded)
+                        yield self._result(finished.pop(number), number, on_killed)
+                while n_yielded in finished:  # of several errors, the first call's is raised
+                    yield self._result(finished.pop(n_yielded), n_yielded, on_killed)
                     n_yielded += 1
         finally:
             if running:

@@ -3,6 +3,7 @@
 import json
 from contextlib import contextmanager
 
+import httpx
 import pytest
 
 from podium.apps.serving.editing.editors_file import add_editor
@@ -18,7 +19,7 @@ from tests.apps.serving.test_playground_browser import (
     write,
 )
 from tests.support.accessibility import CONTRAST, NAMELESS, TWICE
-from tests.support.ranking_service import running
+from tests.support.ranking_service import eventually, running
 
 FIRST = "version: 1\nrules:\n- {rule: hide, docs: c8, hard: true}\n"
 WITH_PIN = FIRST + "- {rule: pin, docs: c5, position: 1, hard: true}\n"
@@ -45,9 +46,10 @@ def shop(tmp_path_factory):
 
 @pytest.fixture
 def folder(shop):
-    """The folder of rules, with a version of one rule to begin with."""
-    _, rules, _ = shop
+    """The folder of rules, with a version of one rule to begin with, which is served."""
+    address, rules, _ = shop
     rules.save(FIRST, BOB, "a start", base=rules.revision())
+    eventually(lambda: httpx.get(f"{address}/v1/rules").json()["rules"] == [HIDE])
     return rules
 
 
