@@ -29,6 +29,9 @@ _LIBRARY_PROBLEM = re.compile(
     r"Input should be a valid (integer|number)\b|'.*' is not a valid (integer|float)( range)?\."
 )
 _BOUND = re.compile(r"Input should be (greater|less) than (?:or equal to )?(-?[\d.]+)")
+_RANGE = re.compile(
+    r"(-?[\d.]+) is not in the range (?:(-?[\d.]+)<=|x>=(-?[\d.]+))?x?(?:<=(-?[\d.]+))?\."
+)
 
 AnyCommand = TypeVar("AnyCommand", TyperCommand, TyperGroup)
 
@@ -75,11 +78,17 @@ def plain_problem(message: str) -> str:
     'expected a number'
     >>> plain_problem("Input should be greater than or equal to 2")
     'expected 2 or more'
+    >>> plain_problem("99 is not in the range 0<=x<=65."), plain_problem("1 is not in the range x>=2.")
+    ('expected 65 or less', 'expected 2 or more')
     """
     if match := _LIBRARY_PROBLEM.match(message):
         return "expected a whole number" if "integer" in match.groups() else "expected a number"
     if match := _BOUND.match(message):
         return f"expected {match[2]} or {'more' if match[1] == 'greater' else 'less'}"
+    if match := _RANGE.match(message):
+        least, most = match[2] or match[3], match[4]
+        is_too_small = least is not None and float(match[1]) < float(least)
+        return f"expected {least} or more" if is_too_small else f"expected {most} or less"
     return message.removeprefix("Value error, ")
 
 
